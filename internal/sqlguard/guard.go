@@ -1,0 +1,68 @@
+package sqlguard
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Policy is what a guard holds statements against.
+type Policy struct {
+	Read  Allowlist // empty = everything readable, apart from what is never readable
+	Write Allowlist // empty = nothing writable
+	// AllowFunctions adds names ("schema.name" or "name") to the functions that query may call.
+	AllowFunctions []string
+}
+
+// Guard checks agent text. It is immutable and safe for concurrent use.
+type Guard struct {
+	policy Policy
+}
+
+// DeleteSpec, UpdateSpec and InsertSpec are the decoded arguments of the row tools. Params and
+// values are JSON as the agent sent it.
+type DeleteSpec struct {
+	Table            string
+	Where            string
+	Params           []json.RawMessage
+	ConfirmFullTable bool
+}
+
+// UpdateSpec: Set is an ordered list, since the order of the text must be stable.
+type UpdateSpec struct {
+	Table            string
+	Set              []SetValue // plain values, bound as parameters behind the caller's
+	SetExpressions   []SetExpr
+	Where            string
+	Params           []json.RawMessage
+	ConfirmFullTable bool
+}
+
+// SetValue sets one column to a bound value.
+type SetValue struct {
+	Column string
+	Value  json.RawMessage
+}
+
+// SetExpr sets one column to a scalar SQL expression over the row, or DEFAULT.
+type SetExpr struct{ Column, Expr string }
+
+// InsertSpec holds rows of equal length.
+type InsertSpec struct {
+	Table   string
+	Columns []string
+	Rows    [][]json.RawMessage
+}
+
+// The five ways in. Each returns a *refusal.Error for what it refuses and any other error for a
+// fault (the catalog could not be asked).
+//
+//	Read(ctx, cat, text, params)   SELECT, VALUES, TABLE, WITH … SELECT
+//	Delete, Update, Insert         built from checked parts
+//	Migration(ctx, cat, text)      one DDL statement
+var _ interface {
+	Read(ctx context.Context, cat Catalog, text string, params []json.RawMessage) (*Statement, error)
+	Delete(ctx context.Context, cat Catalog, spec DeleteSpec) (*Statement, error)
+	Update(ctx context.Context, cat Catalog, spec UpdateSpec) (*Statement, error)
+	Insert(ctx context.Context, cat Catalog, spec InsertSpec) (*Statement, error)
+	Migration(ctx context.Context, cat Catalog, text string) (*Statement, error)
+} = (*Guard)(nil)

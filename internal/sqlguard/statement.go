@@ -1,0 +1,104 @@
+package sqlguard
+
+import "encoding/json"
+
+// Class is what kind of statement it is.
+type Class string
+
+// The classes. A Statement of class Read never reaches the writer pool and the others never the
+// readonly pool.
+const (
+	Read   Class = "read"
+	Insert Class = "insert"
+	Update Class = "update"
+	Delete Class = "delete"
+	DDL    Class = "ddl"
+)
+
+// Statement is one checked statement. Only this package can make one.
+type Statement struct {
+	class     Class
+	sql       string
+	params    []json.RawMessage
+	target    Relation
+	relations []Target
+	where     string
+	nWhere    int
+	set       []string
+	columns   []string
+	rows      int
+	volatile  []string
+	unstable  bool
+	closure   []uint32
+	routines  []Routine
+	ddl       DDLForm
+}
+
+// DDLForm says what a DDL statement is and touches; zero for other classes.
+type DDLForm struct {
+	// Form is the statement's own name, e.g. "ALTER TABLE" or "CREATE INDEX".
+	Form string
+	// Writes are existing relations that the statement changes or drops, or the table an index or
+	// trigger stands on; Reads are those it only points to (REFERENCES, LIKE, a view's sources).
+	Writes, Reads []Target
+	// Creates are the relations that come into being, OID 0.
+	Creates []Target
+	// Drops are columns ("schema.table.column") and relations that the text itself names for dropping.
+	Drops []DropName
+	// Cascade says that the text holds CASCADE.
+	Cascade bool
+}
+
+// DropName is one object the text names for dropping. Type is "table", "column", "view", "index" …
+type DropName struct{ Type, Relation, Column string }
+
+// Class tells the statement's class.
+func (s *Statement) Class() Class { return s.class }
+
+// SQL is the text that goes out and that the agent echoes: one line, no comments, no trailing
+// semicolon.
+func (s *Statement) SQL() string { return s.sql }
+
+// Params are the parameters of SQL in order: the caller's first, then SET or row values, numbers
+// outside ±(2^53-1) already turned into strings of their digits.
+func (s *Statement) Params() []json.RawMessage { return s.params }
+
+// Target is the relation that a DML statement changes; zero for Read and DDL.
+func (s *Statement) Target() Relation { return s.target }
+
+// Relations are all relations the text names, resolved, without duplicates, the target included.
+func (s *Statement) Relations() []Target { return s.relations }
+
+// Where is the checked condition of an UPDATE or DELETE as it stands in SQL, "" without one. Its
+// parameters are the first WhereParams of Params.
+func (s *Statement) Where() string { return s.where }
+
+// WhereParams tells how many of Params belong to Where.
+func (s *Statement) WhereParams() int { return s.nWhere }
+
+// SetColumns are the columns an UPDATE sets, in the order of the text.
+func (s *Statement) SetColumns() []string { return s.set }
+
+// Columns are the columns an INSERT names; Rows is how many rows it gives.
+func (s *Statement) Columns() []string { return s.columns }
+
+// Rows is the number of rows in an INSERT's VALUES.
+func (s *Statement) Rows() int { return s.rows }
+
+// Volatile names the volatile functions of the database's own schemas and of the short built-in
+// list that stand in the text (fully qualified, sorted). Not empty means a person decides.
+func (s *Statement) Volatile() []string { return s.volatile }
+
+// UnstableWhere says that the condition of an UPDATE or DELETE (or, for SET expressions, the
+// statement) holds a function that is not IMMUTABLE or STABLE.
+func (s *Statement) UnstableWhere() bool { return s.unstable }
+
+// LockClosure holds the OIDs of all relations that name resolution and planning of this text may
+// lock; any other lock found behind an EXPLAIN of it is a relation the guard did not see.
+func (s *Statement) LockClosure() []uint32 { return s.closure }
+
+// Routines are the functions whose volatility was relied upon, to be asserted before running.
+func (s *Statement) Routines() []Routine { return s.routines }
+
+// DDL describes a statement of class DDL.
+func (s *Statement) DDL() DDLForm { return s.ddl }
