@@ -1,0 +1,45 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Hints are the four behaviour hints of the MCP specification (server/tools, "Tool annotations").
+// All four are always sent: the specification's defaults are the alarming ones.
+type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
+
+// Tool is one tool as a session sees it. Nothing in it is from MCP's library, so that the adapter
+// stays replaceable.
+type Tool struct {
+	Name string
+	// Group and Tier are what a tool policy selects by. Groups: schema, query, write, migration,
+	// plan. Tiers, each holding the ones before: read, write, ddl.
+	Group, Tier string
+	Title       string
+	// Description teaches an agent when and how to use the tool. It is part of the contract and
+	// under snapshot.
+	Description string
+	// Schema is the JSON Schema (draft 2020-12, plain subset) of the arguments.
+	Schema json.RawMessage
+	Hints  Hints
+	// Handle runs one call. The result is one JSON object. The error is a *refusal.Error, which the
+	// agent sees as it is, or a fault, which it must not see.
+	Handle func(ctx context.Context, call Call) (json.RawMessage, error)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	// Arguments are the bytes as the client sent them; nil when it sent none.
+	Arguments json.RawMessage
+	// Progress tells the client that the call is alive. It may be nil and may be called from the
+	// handler's goroutine until the handler returns.
+	Progress func(message string)
+}
+
+// progress calls Progress if there is one.
+func (c Call) progress(message string) {
+	if c.Progress != nil {
+		c.Progress(message)
+	}
+}
