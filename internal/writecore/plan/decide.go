@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"strings"
+	"time"
+)
+
+// Approve records a person's yes. already is true, and nothing changes, for a plan that is approved
+// or needs nobody. From now on the plan lives at least PlanTTL. Errors are the gates' refusals and
+// ErrClosed.
+//
+// Nothing that an agent can call may lead here. See TestS07OnlyAPersonCanApprove.
+func (s *Store) Approve(token Token, actor string) (p Plan, already bool, err error) {
+	s.mu.Lock()
+	defer s.unlock()
+	now := s.refresh()
+	e, p, err := s.decidable(token, now)
+	if err != nil {
+		return p, false, err
+	}
+	if e.plan.State != AwaitingApproval {
+		return snapshot(&e.plan), true, nil
+	}
+	e.plan.Decision = &Decision{Actor: actorName(actor), At: now}
+	if until := now.Add(s.o.PlanTTL); until.After(e.plan.ExpiresAt) {
+		e.plan.ExpiresAt = until
+	}
+	s.move(e, Approved, EventApproved)
+	return snapshot(&e.plan), false, nil
+}
+
+// Reject records a person's no, also for a plan that is approved or needs nobody and has not run.
+// It is final. already is true when the plan was rejected before: the first reason stays. Errors
+// are the gates' refusals and ErrClosed. See TestS08ARejectionIsFinal.
+func (s *Store) Reject(token Token, actor, reason string) (p Plan, already bool, err error) {
+	s.mu.Lock()
+	defer s.unlock()
+	now := s.refresh()
+	e, p, err := s.decidable(token, now)
+	if p.State == Rejected {
+		return p, true, nil
+	}
+	if err != nil {
+		return p, false, err
+	}
+	e.plan.Decision = &Decision{Actor: actorName(actor), Reason: clip(strings.TrimSpace(reason), maxReasonRunes), At: now}
+	s.move(e, Rejected, EventRejected)
+	return snapshot(&e.plan), false, nil
+}
+
+// decidable finds a plan about which a person can still decide. With an error it still returns what
+// is known of the plan.
+func (s *Store) decidable(token Token, now time.Time) (*entry, Plan, error) {
+	if s.closed {
+		return nil, Plan{}, ErrClosed
+	}
+	if e, ok := s.live[token]; ok {
+		return e, snapshot(&e.plan), gate(&e.plan, true, now, nil)
+	}
+	p, ok := s.ended.get(token)
+	return nil, p, gate(&p, ok, now, nil)
+}
+
+func actorName(actor string) string {
+	actor = strings.TrimSpace(actor)
+	if actor == "" {
+		return unnamed
+	}
+	return clip(actor, maxActorRunes)
+}

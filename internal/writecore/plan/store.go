@@ -1,0 +1,337 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+)
+
+// ErrClosed is what a closed store answers; it is a fault, not a refusal.
+var ErrClosed = errors.New("the plan store is closed")
+
+// Options of a store. Durations and MaxOpen must be positive.
+type Options struct {
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// PlanTTL is how long a plan lives that nobody has to decide about, and at least how long more
+	// an approved one does. ApprovalTTL is how long a plan waits for a person.
+	PlanTTL, ApprovalTTL time.Duration
+	// MaxOpen bounds the plans that are previewed, awaiting approval or approved.
+	MaxOpen int
+	// OnExpired, if set, hears of every plan that expired, whole, once, outside all locks, and in a
+	// goroutine of its own that Close waits for.
+	OnExpired func(Plan)
+	// OnSuperseded, if set, hears of every plan that was replaced, whole, before the Create that
+	// replaced it returns.
+	OnSuperseded func(Plan)
+}
+
+// Store holds the plans of one process. It is safe for concurrent use.
+type Store struct {
+	o Options
+
+	mu          sync.Mutex
+	live        map[Token]*entry // open, executing, outcome unknown
+	ended       history
+	subscribers map[chan Event]struct{}
+	timer       *time.Timer // fires at the earliest expiry
+	sequence    uint64
+	closed      bool
+	callbacks   sync.WaitGroup
+}
+
+// entry is one plan that has not ended.
+type entry struct {
+	plan     Plan
+	before   State         // while executing or unknown: the state to go back to
+	changed  chan struct{} // closed and replaced at every change of state
+	sequence uint64
+}
+
+// NewStore makes an empty store. Close ends it.
+func NewStore(o Options) *Store {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Store{o: o, live: make(map[Token]*entry), ended: newHistory(), subscribers: make(map[chan Event]struct{})}
+}
+
+// Close stops the timer, ends every wait with ErrClosed, closes the subscribers' channels and
+// returns when no callback runs any more. An Execution under way can still be ended.
+func (s *Store) Close() {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+		for _, e := range s.live {
+			close(e.changed)
+			e.changed = make(chan struct{})
+		}
+		for ch := range s.subscribers {
+			close(ch)
+		}
+		clear(s.subscribers)
+	}
+	s.mu.Unlock()
+	s.callbacks.Wait()
+}
+
+// Create makes a plan of a preview, or joins the open plan that it repeats (contract, "Waiting"):
+// the same statement and params over the same rows with the same blast radius is the same plan, and
+// what a person was shown does not change. The same statement over other rows replaces the open
+// plan. Errors: TOO_MANY_PLANS, INVALID_INPUT for a param that is not JSON, ErrClosed.
+func (s *Store) Create(p Preview, needsApproval bool) (made Plan, joined bool, err error) {
+	fingerprint, err := FingerprintOf(p.Payload)
+	if err != nil {
+		return Plan{}, false, err
+	}
+	made, joined, replaced, err := s.create(p, fingerprint, needsApproval)
+	if s.o.OnSuperseded != nil {
+		for i := range replaced {
+			s.o.OnSuperseded(replaced[i])
+		}
+	}
+	return made, joined, err
+}
+
+func (s *Store) create(p Preview, fingerprint Fingerprint, needsApproval bool) (made Plan, joined bool, replaced []Plan, err error) {
+	s.mu.Lock()
+	defer s.unlock()
+	now := s.refresh()
+	if s.closed {
+		return Plan{}, false, nil, ErrClosed
+	}
+	var others []*entry
+	open := 0
+	for _, e := range s.ordered() {
+		if !e.open() {
+			continue
+		}
+		open++
+		if e.plan.Fingerprint != fingerprint {
+			continue
+		}
+		if repeats(&e.plan, &p, needsApproval) {
+			s.join(e, p.Reason, now)
+			return snapshot(&e.plan), true, nil, nil
+		}
+		others = append(others, e)
+	}
+	if open-len(others) >= s.o.MaxOpen {
+		return Plan{}, false, nil, s.tooMany()
+	}
+
+	state, lives := Previewed, s.o.PlanTTL
+	if needsApproval {
+		state, lives = AwaitingApproval, s.o.ApprovalTTL
+	}
+	s.sequence++
+	e := &entry{sequence: s.sequence, changed: make(chan struct{})}
+	e.plan = Plan{
+		Token: NewToken(), State: state, Fingerprint: fingerprint, Preview: p,
+		CreatedAt: now, ExpiresAt: now.Add(lives), PreviewCount: 1, Earlier: s.ended.earlier(fingerprint),
+	}
+	e.plan = snapshot(&e.plan) // the caller keeps its own slices
+	for _, o := range others {
+		o.plan.SupersededBy = e.plan.Token
+		s.move(o, Superseded, EventSuperseded)
+		replaced = append(replaced, snapshot(&o.plan))
+	}
+	s.live[e.plan.Token] = e
+	s.publish(Added, &e.plan)
+	return snapshot(&e.plan), false, replaced, nil
+}
+
+// repeats reports that p shows what the open plan shows. A plan that needs nobody must not be
+// joined by a preview that needs a person, nor the other way round.
+func repeats(open *Plan, p *Preview, needsApproval bool) bool {
+	if (open.State == Previewed) == needsApproval && open.State != Approved {
+		return false
+	}
+	return open.RowsDigest == p.RowsDigest && open.AffectedRows == p.AffectedRows &&
+		sameRadius(open.BlastRadius, p.BlastRadius) && sameFacts(open.Facts, p.Facts)
+}
+
+func sameRadius(a, b BlastRadius) bool {
+	if a.TotalRows != b.TotalRows || !slices.Equal(a.Unknown, b.Unknown) {
+		return false
+	}
+	return slices.Equal(tableSums(a), tableSums(b))
+}
+
+type tableSum struct {
+	oid  uint32
+	name string
+	rows int64
+}
+
+func tableSums(b BlastRadius) []tableSum {
+	sums := make([]tableSum, 0, len(b.Tables))
+	for _, t := range b.Tables {
+		sums = append(sums, tableSum{t.OID, t.Name, t.Rows()})
+	}
+	slices.SortFunc(sums, func(x, y tableSum) int { return cmp.Or(cmp.Compare(x.oid, y.oid), cmp.Compare(x.name, y.name)) })
+	return sums
+}
+
+// sameFacts leaves out what differs from run to run: times, sizes, notices.
+func sameFacts(a, b *Facts) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	sameLock := func(x, y Lock) bool { return x.Relation == y.Relation && x.Mode == y.Mode }
+	return slices.EqualFunc(a.Locks, b.Locks, sameLock) && slices.Equal(a.Rewrites, b.Rewrites) && slices.Equal(a.Scans, b.Scans) &&
+		slices.Equal(a.Drops, b.Drops) && slices.Equal(a.Lost, b.Lost) && slices.Equal(a.Unreadable, b.Unreadable)
+}
+
+// join: a fresh expiry (not for an approved plan: its time is the person's), one more preview, and
+// another reason below the first.
+func (s *Store) join(e *entry, reason string, now time.Time) {
+	switch e.plan.State {
+	case Previewed:
+		e.plan.ExpiresAt = now.Add(s.o.PlanTTL)
+	case AwaitingApproval:
+		e.plan.ExpiresAt = now.Add(s.o.ApprovalTTL)
+	default:
+	}
+	e.plan.PreviewCount++
+	reason = clip(reason, maxReasonRunes)
+	if reason != e.plan.Reason && !slices.Contains(e.plan.AskedAgain, reason) && len(e.plan.AskedAgain) < maxAskedAgain {
+		e.plan.AskedAgain = append(e.plan.AskedAgain, reason)
+	}
+	s.publish(Joined, &e.plan)
+}
+
+func (s *Store) tooMany() error {
+	var first time.Time
+	for _, e := range s.live {
+		if e.open() && (first.IsZero() || e.plan.ExpiresAt.Before(first)) {
+			first = e.plan.ExpiresAt
+		}
+	}
+	return refusal.New(refusal.TooManyPlans,
+		fmt.Sprintf("%d plans are open, which is the limit (write.maxOpenPlans)", s.o.MaxOpen),
+		fmt.Sprintf("execute the plans that are ready, ask a person to decide about those that wait, or wait: the next one expires at %s", stamp(first)))
+}
+
+// Get finds a plan. One that ended comes back without rows and params, later with its state only.
+func (s *Store) Get(token Token) (Plan, bool) {
+	s.mu.Lock()
+	defer s.unlock()
+	s.refresh()
+	if e, ok := s.live[token]; ok {
+		return snapshot(&e.plan), true
+	}
+	return s.ended.get(token)
+}
+
+// List holds the plans that have not ended: open, executing and those whose outcome is unknown,
+// oldest first.
+func (s *Store) List() []Plan {
+	s.mu.Lock()
+	defer s.unlock()
+	s.refresh()
+	out := make([]Plan, 0, len(s.live))
+	for _, e := range s.ordered() {
+		out = append(out, snapshot(&e.plan))
+	}
+	return out
+}
+
+// Recent holds up to n of the plans that ended last, newest first, without rows and params.
+func (s *Store) Recent(n int) []Plan {
+	s.mu.Lock()
+	defer s.unlock()
+	s.refresh()
+	out := []Plan{}
+	for i := len(s.ended.recent) - 1; i >= 0 && len(out) < n; i-- {
+		out = append(out, snapshot(&s.ended.recent[i]))
+	}
+	return out
+}
+
+func (e *entry) open() bool {
+	return e.plan.State == Previewed || e.plan.State == AwaitingApproval || e.plan.State == Approved
+}
+
+func (s *Store) ordered() []*entry {
+	out := make([]*entry, 0, len(s.live))
+	for _, e := range s.live {
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b *entry) int { return cmp.Compare(a.sequence, b.sequence) })
+	return out
+}
+
+// move is the only place where a state changes. Waiters wake, subscribers hear of it, and a plan
+// that ended leaves the living.
+func (s *Store) move(e *entry, to State, kind EventKind) {
+	e.plan.State = to
+	close(e.changed)
+	e.changed = make(chan struct{})
+	switch to {
+	case Executed, Rejected, Superseded, Expired, Stopped:
+		delete(s.live, e.plan.Token)
+		s.ended.bury(&e.plan)
+	case Previewed, AwaitingApproval, Approved, Executing, Unknown:
+	}
+	s.publish(kind, &e.plan)
+}
+
+// refresh runs first under every lock: it expires what is due and returns the time that the rest
+// of the call works with.
+func (s *Store) refresh() time.Time {
+	now := s.o.Now()
+	for _, e := range s.ordered() {
+		if e.open() && due(&e.plan, now) {
+			s.expire(e)
+		}
+	}
+	return now
+}
+
+func (s *Store) expire(e *entry) {
+	s.move(e, Expired, EventExpired)
+	if s.o.OnExpired == nil || s.closed {
+		return
+	}
+	whole := snapshot(&e.plan)
+	s.callbacks.Go(func() { s.o.OnExpired(whole) })
+}
+
+// unlock runs last under every lock: it sets the timer to the earliest expiry.
+func (s *Store) unlock() {
+	defer s.mu.Unlock()
+	var first time.Time
+	for _, e := range s.live {
+		if e.open() && (first.IsZero() || e.plan.ExpiresAt.Before(first)) {
+			first = e.plan.ExpiresAt
+		}
+	}
+	if s.closed || first.IsZero() {
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+		return
+	}
+	// Never shorter than a millisecond, so that a clock that stands still cannot spin.
+	wait := max(first.Sub(s.o.Now()), time.Millisecond)
+	if s.timer == nil {
+		s.timer = time.AfterFunc(wait, s.tick)
+	} else {
+		s.timer.Reset(wait)
+	}
+}
+
+func (s *Store) tick() {
+	s.mu.Lock()
+	defer s.unlock()
+	s.refresh()
+}
