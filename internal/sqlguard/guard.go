@@ -1,7 +1,6 @@
 package sqlguard
 
 import (
-	"context"
 	"encoding/json"
 )
 
@@ -53,16 +52,11 @@ type InsertSpec struct {
 	Rows    [][]json.RawMessage
 }
 
-// The five ways in. Each returns a *refusal.Error for what it refuses and any other error for a
-// fault (the catalog could not be asked).
-//
-//	Read(ctx, cat, text, params)   SELECT, VALUES, TABLE, WITH … SELECT
-//	Delete, Update, Insert         built from checked parts
-//	Migration(ctx, cat, text)      one DDL statement
-var _ interface {
-	Read(ctx context.Context, cat Catalog, text string, params []json.RawMessage) (*Statement, error)
-	Delete(ctx context.Context, cat Catalog, spec DeleteSpec) (*Statement, error)
-	Update(ctx context.Context, cat Catalog, spec UpdateSpec) (*Statement, error)
-	Insert(ctx context.Context, cat Catalog, spec InsertSpec) (*Statement, error)
-	Migration(ctx context.Context, cat Catalog, text string) (*Statement, error)
-} = (*Guard)(nil)
+// New makes a guard for one policy.
+func New(p Policy) *Guard {
+	p.AllowFunctions = append([]string(nil), p.AllowFunctions...)
+	return &Guard{policy: p}
+}
+
+// The five ways in are Read, Delete, Update, Insert and Migration. Each returns a *refusal.Error for
+// what it refuses and any other error for a fault (the catalog could not be asked).

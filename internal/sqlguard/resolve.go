@@ -1,0 +1,328 @@
+package sqlguard
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+)
+
+// maxViewDepth bounds how deep views over views are followed.
+const maxViewDepth = 16
+
+// mode is what the text is for: it decides about volatile functions of the database's own schemas.
+type mode int
+
+const (
+	readMode  mode = iota // refused unless the policy allows the name
+	writeMode             // allowed and reported
+	ddlMode               // as writeMode, and nextval of a sequence that may be written
+)
+
+// verdict is what resolving a tree gave.
+type verdict struct {
+	facts     *Facts
+	relations []Target
+	byName    map[Name]Relation
+	closure   map[uint32]bool
+	routines  map[uint32]Routine
+	volatile  map[string]bool
+	unstable  bool // some function is not immutable or stable
+}
+
+// ask looks names up, a second time without the cache when something was missing: it may be newer
+// than the cache.
+func ask(ctx context.Context, cat Catalog, q Lookup) (*Facts, error) {
+	facts, err := cat.Lookup(ctx, q, false)
+	if err != nil {
+		return nil, fmt.Errorf("looking up names: %w", err)
+	}
+	missing := false
+	for _, n := range q.Relations {
+		if _, ok := facts.Relations[n]; !ok {
+			missing = true
+		}
+	}
+	for _, n := range q.Functions {
+		if len(facts.Functions[n]) == 0 {
+			missing = true
+		}
+	}
+	if !missing {
+		return facts, nil
+	}
+	if facts, err = cat.Lookup(ctx, q, true); err != nil {
+		return nil, fmt.Errorf("looking up names again: %w", err)
+	}
+	return facts, nil
+}
+
+// judge resolves everything a tree names and checks it for reading. extra are relations that the
+// caller checks itself (targets); they are only looked up.
+func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra ...Name) (*verdict, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	q := f.lookup()
+	hidden := !g.policy.Read.Empty()
+	q.Relations = appendNew(q.Relations, f.named)
+	if hidden {
+		q.Relations = appendNew(q.Relations, f.userTypes())
+	}
+	q.Relations = appendNew(q.Relations, extra)
+	facts, err := ask(ctx, cat, q)
+	if err != nil {
+		return nil, err
+	}
+	v := &verdict{
+		facts: facts, byName: map[Name]Relation{}, closure: map[uint32]bool{},
+		routines: map[uint32]Routine{}, volatile: map[string]bool{},
+	}
+	for _, n := range extra {
+		if rel, ok := facts.Relations[n]; ok {
+			v.add(n, rel)
+		}
+	}
+	for _, n := range f.relations {
+		rel, ok := facts.Relations[n]
+		if !ok {
+			return nil, g.unknownRelation(n, facts.Candidates, g.CanRead)
+		}
+		if err := g.readable(rel); err != nil {
+			return nil, err
+		}
+		v.add(n, rel)
+	}
+	if hidden {
+		soft := append(append([]Name{}, f.named...), f.userTypes()...)
+		for _, n := range soft {
+			if rel, ok := facts.Relations[n]; ok {
+				if err := g.readable(rel); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if f.dynamic != "" {
+			return nil, refusal.New(refusal.FunctionNotAllowed,
+				fmt.Sprintf("The text holds %s of a value that is not a literal; with a read allowlist that could name hidden tables.", f.dynamic),
+				"Write the table's name as a literal, e.g. 'public.orders'::regclass.")
+		}
+	}
+	if err := g.functions(f, v, m, hidden); err != nil {
+		return nil, err
+	}
+	if err := g.views(ctx, cat, v, m); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (v *verdict) add(n Name, rel Relation) {
+	v.byName[n] = rel
+	for _, t := range v.relations {
+		if t.OID == rel.OID {
+			return
+		}
+	}
+	v.relations = append(v.relations, rel.target())
+	v.closure[rel.OID] = true
+	for _, oid := range rel.Closure {
+		v.closure[oid] = true
+	}
+	for _, t := range rel.Below {
+		v.closure[t.OID] = true
+	}
+}
+
+func (r Relation) target() Target {
+	return Target{OID: r.OID, Schema: r.Schema, Name: r.Name, Kind: r.Kind}
+}
+
+// lookup is what must be asked about a tree.
+func (f *found) lookup() Lookup {
+	q := Lookup{Relations: append([]Name{}, f.relations...), Operators: f.operators}
+	seen := map[Name]bool{}
+	for _, c := range f.calls {
+		if !seen[c.name] {
+			seen[c.name] = true
+			q.Functions = append(q.Functions, c.name)
+		}
+		// f(x) is a cast where f is a type and no function (manual, 4.2.9).
+		if n := c.name; len(c.args) == 1 && !builtinType(n) && !contains2(f.types, n) && f.first("ct", n) {
+			q.Types = append(q.Types, n)
+		}
+	}
+	for _, field := range f.fields {
+		n := Name{Name: field}
+		if !seen[n] {
+			seen[n] = true
+			q.Functions = append(q.Functions, n)
+		}
+	}
+	q.Types = append(q.Types, f.userTypes()...)
+	return q
+}
+
+func (f *found) userTypes() []Name {
+	var out []Name
+	for _, n := range f.types {
+		if !builtinType(n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func builtinType(n Name) bool {
+	return (n.Schema == "" || n.Schema == "pg_catalog") && builtinTypes[n.Name]
+}
+
+func contains2(list []Name, n Name) bool {
+	for _, x := range list {
+		if x == n {
+			return true
+		}
+	}
+	return false
+}
+
+func appendNew(list, more []Name) []Name {
+	for _, n := range more {
+		if !contains2(list, n) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// readable is the check of one resolved relation for reading.
+func (g *Guard) readable(rel Relation) error {
+	name := QuoteName(rel.Schema, rel.Name)
+	switch rel.Kind {
+	case 'r', 'p', 'v', 'm', 'f', 'S', 'c', 0:
+	default:
+		return refusal.New(refusal.TableNotAllowlisted, fmt.Sprintf("%s is not a table or view.", name), "Read the table it belongs to.")
+	}
+	if g.CanRead(rel.Schema, rel.Name) {
+		return nil
+	}
+	hint := "Ask the operator to add it to allowlist.read, or use describe_schema to see what is readable."
+	if neverReadable(rel.Schema, rel.Name) {
+		hint = "It can show secrets, other sessions' statements or hidden values, and is never readable here."
+	} else if rel.Schema == "pg_catalog" || rel.Schema == "information_schema" {
+		hint = "Use describe_schema for tables, columns, keys and indexes."
+	}
+	return refusal.New(refusal.TableNotAllowlisted, fmt.Sprintf("Reading %s is not allowed.", name), hint)
+}
+
+// unknownRelation refuses a name that does not exist, with near matches that may is allowed to show.
+func (g *Guard) unknownRelation(n Name, candidates []Name, may func(schema, name string) bool) error {
+	var shownNames []Name
+	for _, c := range candidates {
+		if may(c.Schema, c.Name) {
+			shownNames = append(shownNames, c)
+		}
+	}
+	hint := "Call describe_schema to see the tables that exist."
+	if near := nearNames(n, shownNames); len(near) > 0 {
+		hint = "Did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return refusal.New(refusal.InvalidTableName, fmt.Sprintf("There is no table or view %s.", n), hint)
+}
+
+// views follows the bodies of views for the functions in them. What a view reads is its owner's
+// matter: the view stands in the allowlist by its own name.
+func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) error {
+	done := map[uint32]bool{}
+	var queue []Relation
+	for _, rel := range v.byName {
+		queue = append(queue, rel)
+	}
+	sort.Slice(queue, func(i, j int) bool { return queue[i].OID < queue[j].OID })
+	for depth := 0; len(queue) > 0; depth++ {
+		if depth > maxViewDepth {
+			return refusal.New(refusal.InvalidInput, "A view stands on views more than 16 deep.", "Read the tables themselves.")
+		}
+		body := newFound()
+		for _, rel := range queue {
+			if rel.Kind != 'v' || done[rel.OID] || systemSchema(rel.Schema) {
+				continue
+			}
+			done[rel.OID] = true
+			what := "body of view " + QuoteName(rel.Schema, rel.Name)
+			if _, err := scan(what, rel.ViewDef); err != nil {
+				return unreadableView(what)
+			}
+			node, err := parseOne(what, rel.ViewDef)
+			if err != nil {
+				return unreadableView(what)
+			}
+			body.walk(node.ProtoReflect(), nil)
+		}
+		if body.err != nil {
+			return body.err
+		}
+		body.params = nil
+		q := body.lookup()
+		if len(q.Relations)+len(q.Functions)+len(q.Operators)+len(q.Types) == 0 {
+			return nil
+		}
+		facts, err := ask(ctx, cat, q)
+		if err != nil {
+			return err
+		}
+		inner := &verdict{facts: facts, byName: v.byName, closure: v.closure, routines: v.routines, volatile: v.volatile}
+		if err := g.functions(body, inner, m, false); err != nil {
+			return err
+		}
+		v.unstable = v.unstable || inner.unstable
+		queue = queue[:0]
+		for _, n := range body.relations {
+			if rel, ok := facts.Relations[n]; ok {
+				queue = append(queue, rel)
+			}
+		}
+	}
+	return nil
+}
+
+func unreadableView(what string) error {
+	return refusal.New(refusal.FunctionNotAllowed,
+		fmt.Sprintf("The %s uses syntax that the parser here (Postgres 16) does not know, so the functions in it cannot be checked.", what),
+		"Read the tables below it instead.")
+}
+
+func systemSchema(schema string) bool {
+	return schema == "pg_catalog" || schema == "information_schema"
+}
+
+func (v *verdict) oids() []uint32 {
+	out := make([]uint32, 0, len(v.closure))
+	for oid := range v.closure {
+		if oid != 0 {
+			out = append(out, oid)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	return out
+}
+
+func (v *verdict) used() []Routine {
+	out := make([]Routine, 0, len(v.routines))
+	for _, r := range v.routines {
+		out = append(out, r)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].OID < out[j].OID })
+	return out
+}
+
+func (v *verdict) names() []string {
+	out := make([]string, 0, len(v.volatile))
+	for n := range v.volatile {
+		out = append(out, n)
+	}
+	sort.Strings(out)
+	return out
+}

@@ -1,0 +1,330 @@
+package sqlguard
+
+import (
+	"fmt"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+)
+
+// maxParams is the protocol's limit on parameters of one statement (a 16-bit count).
+const maxParams = 65535
+
+// call is one function call of the text.
+type call struct {
+	name Name
+	args []*pg.Node
+}
+
+// found is everything a tree names that must be judged. The walk is generic over the grammar's
+// messages: a node that this package does not know is still searched.
+type found struct {
+	relations []Name // in the text's order, CTE names left out, without duplicates
+	named     []Name // relations named inside literals ('x'::regclass): checked if they exist
+	calls     []call
+	operators []Name
+	types     []Name
+	fields    []string // x.field: may be a function in attribute notation
+	params    map[int]bool
+	dynamic   string // a construct that turns values into relations, e.g. "a cast to regclass"
+	writes    string // a data-modifying statement inside, e.g. "DELETE"
+	into      bool
+	locking   bool
+	err       error
+	seen      map[string]bool
+}
+
+func newFound() *found { return &found{params: map[int]bool{}, seen: map[string]bool{}} }
+
+// scope is the chain of CTE names visible at a point.
+type scope struct {
+	names map[string]bool
+	outer *scope
+}
+
+func (s *scope) has(name string) bool {
+	for ; s != nil; s = s.outer {
+		if s.names[name] {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *found) first(kind string, n Name) bool {
+	key := kind + "\x00" + n.Schema + "\x00" + n.Name
+	if f.seen[key] {
+		return false
+	}
+	f.seen[key] = true
+	return true
+}
+
+func (f *found) addRelation(n Name) {
+	if f.first("r", n) {
+		f.relations = append(f.relations, n)
+	}
+}
+
+func (f *found) addNamed(n Name) {
+	if f.first("n", n) {
+		f.named = append(f.named, n)
+	}
+}
+
+func (f *found) addOperator(names []*pg.Node) {
+	n, ok := f.name("operator", names)
+	if ok && f.first("o", n) {
+		f.operators = append(f.operators, n)
+	}
+}
+
+func (f *found) addType(n Name) {
+	if f.first("t", n) {
+		f.types = append(f.types, n)
+	}
+}
+
+func (f *found) fail(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// name reads a list of String nodes as a name.
+func (f *found) name(what string, nodes []*pg.Node) (Name, bool) {
+	parts := strs(nodes)
+	switch len(parts) {
+	case 1:
+		return Name{Name: parts[0]}, true
+	case 2:
+		return Name{Schema: parts[0], Name: parts[1]}, true
+	}
+	f.fail(refusal.New(refusal.InvalidInput,
+		fmt.Sprintf("The %s name %s has too many parts.", what, strings.Join(parts, ".")), "Write it as schema.name."))
+	return Name{}, false
+}
+
+func strs(nodes []*pg.Node) []string {
+	out := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		if s := n.GetString_(); s != nil {
+			out = append(out, s.Sval)
+		}
+	}
+	return out
+}
+
+// rangeName is the name of a relation in the text.
+func (f *found) rangeName(rv *pg.RangeVar) (Name, bool) {
+	if rv.GetCatalogname() != "" {
+		f.fail(refusal.New(refusal.InvalidTableName,
+			fmt.Sprintf("The table name %s.%s.%s has three parts.", rv.Catalogname, rv.Schemaname, rv.Relname),
+			"Write it as schema.table; the database is the one this server is connected to."))
+		return Name{}, false
+	}
+	return Name{Schema: rv.GetSchemaname(), Name: rv.GetRelname()}, rv != nil
+}
+
+// walk collects from one message and everything below it.
+func (f *found) walk(m protoreflect.Message, sc *scope) {
+	if !m.IsValid() || f.err != nil {
+		return
+	}
+	switch n := m.Interface().(type) {
+	case *pg.SelectStmt:
+		sc = f.with(n.WithClause, sc)
+		f.into = f.into || n.IntoClause != nil
+		f.locking = f.locking || len(n.LockingClause) > 0
+		f.children(m, sc, "with_clause", "into_clause")
+		return
+	case *pg.InsertStmt:
+		f.writes = "INSERT"
+		sc = f.with(n.WithClause, sc)
+		f.children(m, sc, "with_clause")
+		return
+	case *pg.UpdateStmt:
+		f.writes = "UPDATE"
+		sc = f.with(n.WithClause, sc)
+		f.children(m, sc, "with_clause")
+		return
+	case *pg.DeleteStmt:
+		f.writes = "DELETE"
+		sc = f.with(n.WithClause, sc)
+		f.children(m, sc, "with_clause")
+		return
+	case *pg.MergeStmt:
+		f.writes = "MERGE"
+		sc = f.with(n.WithClause, sc)
+		f.children(m, sc, "with_clause")
+		return
+	case *pg.RangeVar:
+		if name, ok := f.rangeName(n); ok && (name.Schema != "" || !sc.has(name.Name)) {
+			f.addRelation(name)
+		}
+	case *pg.FuncCall:
+		if name, ok := f.name("function", n.Funcname); ok {
+			f.calls = append(f.calls, call{name: name, args: n.Args})
+			switch {
+			case regclassType(name):
+				f.regclass(n.Args)
+			case relationArgument[name.Name], name.Name == "nextval":
+				if rel, ok := literalRelation(n.Args); ok {
+					f.addNamed(rel)
+				}
+			}
+		}
+	case *pg.A_Expr:
+		f.expr(n)
+	case *pg.SubLink:
+		if len(n.OperName) > 0 {
+			f.addOperator(n.OperName)
+		}
+	case *pg.SortBy:
+		if len(n.UseOp) > 0 {
+			f.addOperator(n.UseOp)
+		}
+	case *pg.ColumnRef:
+		if parts := strs(n.Fields); len(parts) > 1 {
+			f.fields = append(f.fields, parts[len(parts)-1])
+		}
+	case *pg.A_Indirection:
+		f.fields = append(f.fields, strs(n.Indirection)...)
+	case *pg.ParamRef:
+		if n.Number < 1 || n.Number > maxParams {
+			f.fail(refusal.New(refusal.InvalidInput, fmt.Sprintf("There can be no parameter $%d.", n.Number),
+				"Number parameters from $1 on, without gaps."))
+			return
+		}
+		f.params[int(n.Number)] = true
+	case *pg.TypeCast:
+		if t := n.TypeName; t != nil && len(t.ArrayBounds) == 0 {
+			if name, ok := f.name("type", t.Names); ok && regclassType(name) {
+				f.regclass([]*pg.Node{n.Arg})
+				f.children(m, sc, "type_name")
+				return
+			}
+		}
+	case *pg.TypeName:
+		if name, ok := f.name("type", n.Names); ok {
+			if regclassType(name) {
+				f.dynamic = "a cast to regclass"
+			}
+			f.addType(name)
+		}
+	}
+	f.children(m, sc)
+}
+
+func (f *found) children(m protoreflect.Message, sc *scope, skip ...string) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		if fd.Kind() != protoreflect.MessageKind || !m.Has(fd) || contains(skip, string(fd.Name())) {
+			continue
+		}
+		v := m.Get(fd)
+		if !fd.IsList() {
+			f.walk(v.Message(), sc)
+			continue
+		}
+		for j := range v.List().Len() {
+			f.walk(v.List().Get(j).Message(), sc)
+		}
+	}
+}
+
+// with walks the CTEs of a statement and gives the scope of its body. Without RECURSIVE a CTE sees
+// only those before it; with it all see each other (parse_cte.c).
+func (f *found) with(w *pg.WithClause, sc *scope) *scope {
+	if w == nil {
+		return sc
+	}
+	inner := &scope{names: map[string]bool{}, outer: sc}
+	if w.Recursive {
+		for _, n := range w.Ctes {
+			inner.names[n.GetCommonTableExpr().GetCtename()] = true
+		}
+	}
+	for _, n := range w.Ctes {
+		cte := n.GetCommonTableExpr()
+		f.walk(cte.ProtoReflect(), inner)
+		if !w.Recursive {
+			// A new link, so that the CTEs before do not see it.
+			inner = &scope{names: map[string]bool{cte.GetCtename(): true}, outer: inner}
+		}
+	}
+	return inner
+}
+
+// expr collects the operators that an A_Expr stands for.
+func (f *found) expr(n *pg.A_Expr) {
+	var symbols []string
+	switch n.Kind {
+	case pg.A_Expr_Kind_AEXPR_BETWEEN, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN,
+		pg.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
+		symbols = []string{"<", ">", "<=", ">="}
+	default:
+		f.addOperator(n.Name)
+		return
+	}
+	for _, s := range symbols {
+		f.addOperator([]*pg.Node{pg.MakeStrNode(s)})
+	}
+}
+
+func regclassType(n Name) bool {
+	return n.Name == "regclass" && (n.Schema == "" || n.Schema == "pg_catalog")
+}
+
+// regclass handles a value that becomes a relation: a literal names it, anything else is dynamic.
+func (f *found) regclass(args []*pg.Node) {
+	if name, ok := literalRelation(args); ok {
+		f.addNamed(name)
+		return
+	}
+	f.dynamic = "a cast to regclass"
+}
+
+// literalRelation reads the first argument as a relation's name written as a literal, possibly cast
+// to regclass or text. Digits are an OID to Postgres and are not a name.
+func literalRelation(args []*pg.Node) (Name, bool) {
+	if len(args) == 0 {
+		return Name{}, false
+	}
+	arg := args[0]
+	if tc := arg.GetTypeCast(); tc != nil {
+		parts := strs(tc.GetTypeName().GetNames())
+		if len(parts) == 0 || len(tc.TypeName.ArrayBounds) > 0 {
+			return Name{}, false
+		}
+		switch parts[len(parts)-1] {
+		case "regclass", "text", "varchar", "name":
+			arg = tc.Arg
+		default:
+			return Name{}, false
+		}
+	}
+	c := arg.GetAConst()
+	if c == nil || c.Isnull {
+		return Name{}, false
+	}
+	s := c.GetSval()
+	if s == nil || strings.Trim(s.Sval, "0123456789- ") == "" {
+		return Name{}, false
+	}
+	name, err := ParseName(s.Sval)
+	return name, err == nil
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

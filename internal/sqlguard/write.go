@@ -1,0 +1,308 @@
+package sqlguard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+)
+
+// Delete builds DELETE FROM target [WHERE where]. Without a condition, or with one that is always
+// true, it needs ConfirmFullTable; the text then has no WHERE.
+func (g *Guard) Delete(ctx context.Context, cat Catalog, spec DeleteSpec) (*Statement, error) {
+	rel, err := g.writeTarget(ctx, cat, spec.Table, Delete)
+	if err != nil {
+		return nil, err
+	}
+	params, err := safeParams(spec.Params)
+	if err != nil {
+		return nil, err
+	}
+	cond, err := g.condition(spec.Where, params, rel, spec.ConfirmFullTable)
+	if err != nil {
+		return nil, err
+	}
+	f := newFound()
+	if cond != nil {
+		if err := cond.collect(f); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkParams(f.params, len(params)); err != nil {
+		return nil, err
+	}
+	v, err := g.judge(ctx, cat, f, writeMode, Name{Schema: rel.Schema, Name: rel.Name})
+	if err != nil {
+		return nil, err
+	}
+	v.addTarget(rel)
+	head := "DELETE FROM " + QuoteName(rel.Schema, rel.Name)
+	s := &Statement{class: Delete, sql: head, params: params}
+	if cond != nil {
+		s.sql = head + " WHERE " + cond.line
+		s.where, s.nWhere = cond.line, len(params)
+		err := agree(s.sql, head+" WHERE true", []*expression{cond}, func(n *pg.Node) []**pg.Node {
+			if d := n.GetDeleteStmt(); d != nil {
+				return []**pg.Node{&d.WhereClause}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := checkNumbers("where", cond.tokens, v.facts.ServerVersion); err != nil {
+			return nil, err
+		}
+	}
+	return s.finish(rel, v), nil
+}
+
+// Update builds UPDATE target SET … [WHERE where]. The caller's params keep their numbers, plain
+// values follow. Parameters of the condition must be numbered before those that only SET expressions
+// use, since the condition also runs alone.
+func (g *Guard) Update(ctx context.Context, cat Catalog, spec UpdateSpec) (*Statement, error) {
+	rel, err := g.writeTarget(ctx, cat, spec.Table, Update)
+	if err != nil {
+		return nil, err
+	}
+	if len(spec.Set)+len(spec.SetExpressions) == 0 {
+		return nil, refusal.New(refusal.InvalidArguments, "There is nothing to set.", "Give at least one column in set or set_expressions.")
+	}
+	params, err := safeParams(spec.Params)
+	if err != nil {
+		return nil, err
+	}
+	cond, err := g.condition(spec.Where, params, rel, spec.ConfirmFullTable)
+	if err != nil {
+		return nil, err
+	}
+	f := newFound()
+	nWhere := 0
+	if cond != nil {
+		if err := cond.collect(f); err != nil {
+			return nil, err
+		}
+		for n := range f.params {
+			nWhere = max(nWhere, n)
+		}
+		for n := 1; n <= nWhere; n++ {
+			if !f.params[n] {
+				return nil, refusal.New(refusal.InvalidInput, fmt.Sprintf("The where uses $%d but not $%d.", nWhere, n),
+					"Number the parameters of where first, without gaps; those of set_expressions come behind.")
+			}
+		}
+	}
+	var (
+		set, bare []string
+		columns   []string
+		exprs     []*expression
+		seen      = map[string]bool{}
+		given     = len(params)
+	)
+	take := func(text string, isDefault bool) (string, error) {
+		c, err := column(rel, text)
+		if err != nil {
+			return "", err
+		}
+		if seen[c.Name] {
+			return "", refusal.New(refusal.InvalidArguments, fmt.Sprintf("The column %s is set twice.", QuoteIdent(c.Name)), "Set it once.")
+		}
+		seen[c.Name] = true
+		columns = append(columns, c.Name)
+		return QuoteIdent(c.Name), settable(rel, c, Update, isDefault)
+	}
+	for _, sv := range spec.Set {
+		name, err := take(sv.Column, false)
+		if err != nil {
+			return nil, err
+		}
+		value, err := safeParams([]json.RawMessage{sv.Value})
+		if err != nil {
+			return nil, err
+		}
+		params = append(params, value[0])
+		item := fmt.Sprintf("%s = $%d", name, len(params))
+		set, bare = append(set, item), append(bare, item)
+	}
+	if len(params) > maxParams {
+		return nil, refusal.New(refusal.InvalidInput, fmt.Sprintf("The statement needs %d parameters; Postgres takes at most %d.", len(params), maxParams),
+			"Send a list as one array parameter: `column = ANY($1)`.")
+	}
+	for _, se := range spec.SetExpressions {
+		isDefault := strings.EqualFold(strings.TrimSpace(se.Expr), "default")
+		name, err := take(se.Column, isDefault)
+		if err != nil {
+			return nil, err
+		}
+		if isDefault {
+			set, bare = append(set, name+" = DEFAULT"), append(bare, name+" = DEFAULT")
+			continue
+		}
+		e, err := parseValue(se.Column, se.Expr)
+		if err != nil {
+			return nil, err
+		}
+		if e == nil {
+			return nil, refusal.New(refusal.InvalidInput, fmt.Sprintf("The set_expressions value of %s is empty.", name), `Write an SQL expression, or "NULL", or "DEFAULT".`)
+		}
+		if err := e.collect(f); err != nil {
+			return nil, err
+		}
+		exprs = append(exprs, e)
+		set, bare = append(set, name+" = "+e.line), append(bare, name+" = 1")
+	}
+	if err := checkParams(f.params, given); err != nil {
+		return nil, err
+	}
+	v, err := g.judge(ctx, cat, f, writeMode, Name{Schema: rel.Schema, Name: rel.Name})
+	if err != nil {
+		return nil, err
+	}
+	v.addTarget(rel)
+	head := "UPDATE " + QuoteName(rel.Schema, rel.Name) + " SET "
+	s := &Statement{class: Update, sql: head + strings.Join(set, ", "), params: params, set: columns}
+	skeleton := head + strings.Join(bare, ", ")
+	setExprs := len(exprs)
+	if cond != nil {
+		s.sql += " WHERE " + cond.line
+		s.where, s.nWhere = cond.line, nWhere
+		skeleton += " WHERE true"
+		exprs = append(exprs, cond)
+	}
+	isExpr := make([]bool, 0, len(spec.Set)+len(spec.SetExpressions))
+	for range spec.Set {
+		isExpr = append(isExpr, false)
+	}
+	for _, se := range spec.SetExpressions {
+		isExpr = append(isExpr, !strings.EqualFold(strings.TrimSpace(se.Expr), "default"))
+	}
+	if setExprs > 0 || cond != nil {
+		err := agree(s.sql, skeleton, exprs, func(n *pg.Node) []**pg.Node {
+			u := n.GetUpdateStmt()
+			if u == nil || len(u.TargetList) != len(isExpr) {
+				return nil
+			}
+			var out []**pg.Node
+			for i, t := range u.TargetList {
+				if rt := t.GetResTarget(); isExpr[i] && rt != nil {
+					out = append(out, &rt.Val)
+				}
+			}
+			if cond != nil {
+				out = append(out, &u.WhereClause)
+			}
+			return out
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range exprs {
+		if err := checkNumbers(e.what, e.tokens, v.facts.ServerVersion); err != nil {
+			return nil, err
+		}
+	}
+	return s.finish(rel, v), nil
+}
+
+// Insert builds INSERT INTO target (columns) VALUES …, every value a parameter.
+func (g *Guard) Insert(ctx context.Context, cat Catalog, spec InsertSpec) (*Statement, error) {
+	rel, err := g.writeTarget(ctx, cat, spec.Table, Insert)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(spec.Columns) == 0:
+		return nil, refusal.New(refusal.InvalidArguments, "There are no columns.", "Name the columns that the rows give values for.")
+	case len(spec.Rows) == 0:
+		return nil, refusal.New(refusal.InvalidArguments, "There are no rows.", "Give at least one row.")
+	case len(spec.Rows)*len(spec.Columns) > maxParams:
+		return nil, refusal.New(refusal.InvalidInput,
+			fmt.Sprintf("%d rows of %d columns are %d parameters; Postgres takes at most %d.",
+				len(spec.Rows), len(spec.Columns), len(spec.Rows)*len(spec.Columns), maxParams),
+			fmt.Sprintf("Send at most %d rows at once.", maxParams/len(spec.Columns)))
+	}
+	var names, columns []string
+	seen := map[string]bool{}
+	for _, text := range spec.Columns {
+		c, err := column(rel, text)
+		if err != nil {
+			return nil, err
+		}
+		if seen[c.Name] {
+			return nil, refusal.New(refusal.InvalidArguments, fmt.Sprintf("The column %s is named twice.", QuoteIdent(c.Name)), "Name it once.")
+		}
+		seen[c.Name] = true
+		if err := settable(rel, c, Insert, false); err != nil {
+			return nil, err
+		}
+		columns, names = append(columns, c.Name), append(names, QuoteIdent(c.Name))
+	}
+	var sql strings.Builder
+	fmt.Fprintf(&sql, "INSERT INTO %s (%s) VALUES ", QuoteName(rel.Schema, rel.Name), strings.Join(names, ", "))
+	params := make([]json.RawMessage, 0, len(spec.Rows)*len(columns))
+	for i, row := range spec.Rows {
+		if len(row) != len(columns) {
+			return nil, refusal.New(refusal.InvalidArguments,
+				fmt.Sprintf("rows[%d] has %d values for %d columns.", i, len(row), len(columns)), "Give each row one value per column; null is a value.")
+		}
+		values, err := safeParams(row)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			sql.WriteString(", ")
+		}
+		sql.WriteByte('(')
+		for j := range values {
+			if j > 0 {
+				sql.WriteString(", ")
+			}
+			fmt.Fprintf(&sql, "$%d", len(params)+j+1)
+		}
+		sql.WriteByte(')')
+		params = append(params, values...)
+	}
+	v := &verdict{facts: &Facts{}, byName: map[Name]Relation{}, closure: map[uint32]bool{}}
+	v.addTarget(rel)
+	s := &Statement{class: Insert, sql: sql.String(), params: params, columns: columns, rows: len(spec.Rows)}
+	return s.finish(rel, v), nil
+}
+
+// condition parses `where` and settles what no condition means.
+func (g *Guard) condition(where string, params []json.RawMessage, rel Relation, confirmed bool) (*expression, error) {
+	cond, err := parseCondition(where)
+	if err != nil {
+		return nil, err
+	}
+	if cond != nil && !alwaysTrue(cond.node, params, rel) {
+		return cond, nil
+	}
+	if !confirmed {
+		message := "The where is missing: the statement would change the whole table."
+		if cond != nil {
+			message = "The where is always true: the statement would change the whole table."
+		}
+		return nil, refusal.New(refusal.NoWhereClause, message,
+			"Give a where that picks the rows, or confirm_full_table: true if every row is meant.")
+	}
+	if cond != nil && len(params) > 0 {
+		return nil, refusal.New(refusal.InvalidInput, "The where is always true, so its params have no use.",
+			"Leave where and params out; confirm_full_table: true means every row.")
+	}
+	return nil, nil
+}
+
+func (v *verdict) addTarget(rel Relation) { v.add(Name{Schema: rel.Schema, Name: rel.Name}, rel) }
+
+func (s *Statement) finish(rel Relation, v *verdict) *Statement {
+	s.target = rel
+	s.relations = v.relations
+	s.volatile, s.unstable = v.names(), v.unstable
+	s.closure, s.routines = v.oids(), v.used()
+	return s
+}
