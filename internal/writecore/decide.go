@@ -1,0 +1,110 @@
+package writecore
+
+import (
+	"context"
+
+	"github.com/jpka/sw-postgres-mcp/internal/audit"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
+)
+
+// Plans lists the plans that wait for a person, soonest to expire first; all adds those that are open
+// otherwise (approved and not yet run, executing, unknown).
+func (w *TwoPhaseWrite) Plans(all bool) []plan.Plan {
+	var out []plan.Plan
+	for _, p := range w.o.Store.List() {
+		if all || p.State == plan.AwaitingApproval {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Approve records a person's yes. already is true when it changed nothing.
+func (w *TwoPhaseWrite) Approve(ctx context.Context, token plan.Token, by string) (p plan.Plan, already bool, err error) {
+	p, already, err = w.o.Store.Approve(token, by)
+	if err == nil && !already {
+		err = w.recordDecision(ctx, "approve_plan", audit.Approved, p, by, "")
+	}
+	return p, already, err
+}
+
+// Reject records a person's no, for good. The first reason counts.
+func (w *TwoPhaseWrite) Reject(ctx context.Context, token plan.Token, by, reason string) (p plan.Plan, already bool, err error) {
+	p, already, err = w.o.Store.Reject(token, by, reason)
+	if err == nil && !already {
+		err = w.recordDecision(ctx, "reject_plan", audit.Rejected, p, by, reason)
+	}
+	return p, already, err
+}
+
+// recordDecision writes the row of a decision. It stands even if the row cannot be written: a
+// rejection must never be lost, and an approval without its row is stopped at execute by
+// audit.required.
+func (w *TwoPhaseWrite) recordDecision(ctx context.Context, tool string, status audit.Status, p plan.Plan, by, reason string) error {
+	if by == "" {
+		by = "unknown"
+	}
+	_ = w.o.Audit.Record(ctx, audit.Event{
+		Tool: tool, Reason: reason, PlanToken: string(p.Token), ApprovedBy: by, Status: status,
+		PreviewRows: &p.AffectedRows, CallerID: w.o.CallerID,
+	}) // loud and counted there
+	return nil
+}
+
+// RecordExpired writes the row of a plan that expired; the store calls it.
+func (w *TwoPhaseWrite) RecordExpired(p plan.Plan) {
+	w.recordEnded(p, "EXPIRED_TOKEN")
+}
+
+// recordEnded writes the row of a plan that ended without a decision.
+func (w *TwoPhaseWrite) recordEnded(p plan.Plan, code string) {
+	_ = w.o.Audit.Record(context.Background(), audit.Event{
+		Tool: p.Tool, Reason: p.Reason, Statement: p.Payload.Statement, Params: p.Payload.Params,
+		PreviewRows: &p.AffectedRows, PlanToken: string(p.Token), Status: audit.Failed,
+		CallerID: w.o.CallerID, ErrorCode: code,
+	}) // loud and counted there
+}
+
+// Recheck runs the bounded probe of a waiting plan again, read only and rolled back: nil when the rows
+// are those that were previewed, ROWSET_CHANGED when not. A plan without row digest is always unchanged.
+func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
+	p, ok := w.o.Store.Get(token)
+	if !ok {
+		return w.o.Store.Check(token, plan.Echo{})
+	}
+	wk, ok := p.Work.(*work)
+	if !ok || wk.digest == "" {
+		return nil
+	}
+	s, err := w.o.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Release()
+	params, err := w.encode(ctx, s, wk.statement)
+	if err != nil {
+		return err
+	}
+	m := mark()
+	var sc script
+	sc.add("begin", step("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+	sc.add("settings", settings(w.o.StatementTimeout.Milliseconds(), w.o.LockTimeout.Milliseconds()))
+	guardSteps(&sc, wk.statement, params, m)
+	sc.add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
+	replies, err := s.Flush(ctx, append([]wire.Segment{sc.steps}, closing(s.ServerVersion())...)...)
+	if err != nil {
+		return lost(err)
+	}
+	if e := replies[0].Err; e != nil {
+		if _, ok := marked(e, m); ok && sc.failed(replies[0]) == "probe" {
+			return rowsetChanged("more rows match now than the hard cap allows")
+		}
+		return w.explainFailure(ctx, wk.statement, &sc, replies[0], m)
+	}
+	pr, _ := sc.result(replies[0], "probe")
+	if now := digestOf(pr); now != wk.digest {
+		return rowsetChanged(digestDifference(wk.digest, now))
+	}
+	return nil
+}

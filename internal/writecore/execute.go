@@ -1,0 +1,476 @@
+package writecore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jpka/sw-postgres-mcp/internal/audit"
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
+)
+
+// finishTimeout bounds what happens from the sending of COMMIT on. Nothing a client does reaches it.
+const finishTimeout = 30 * time.Second
+
+// Execute commits the plan that req names, once, after every gate has passed; a plan that waits for
+// a person is waited for, without a connection. It is the only function that commits.
+//
+// The sending of COMMIT is the point of no return: until then a cancelled ctx rolls back; after it the
+// call finishes under its own deadline.
+func (w *TwoPhaseWrite) Execute(ctx context.Context, req ExecuteRequest) (Outcome, error) {
+	started := time.Now()
+	if err := w.plainText(req.Reason); err != nil {
+		return Outcome{}, err
+	}
+	if err := w.await(ctx, req); err != nil {
+		return Outcome{}, w.ledgerAnswer(ctx, req, err)
+	}
+	ex, err := w.o.Store.Begin(req.Token, req.Echo)
+	if err != nil {
+		return Outcome{}, w.ledgerAnswer(ctx, req, err)
+	}
+	return w.execute(ctx, req, ex, started)
+}
+
+// await passes the gates; only a plan whose last gate is "awaiting approval" waits, and only so many at once.
+func (w *TwoPhaseWrite) await(ctx context.Context, req ExecuteRequest) error {
+	err := w.o.Store.Check(req.Token, req.Echo)
+	if !refusal.Is(err, refusal.AwaitingApproval) {
+		return err
+	}
+	select {
+	case w.waiting <- struct{}{}:
+		defer func() { <-w.waiting }()
+	default:
+		return refusal.New(refusal.TooManyWaiting,
+			fmt.Sprintf("%d calls already wait for a person.", cap(w.waiting)),
+			"The plan still waits. Call execute_plan again later with the same arguments.")
+	}
+	bounded, cancel := context.WithTimeout(ctx, w.o.ExecuteWait)
+	defer cancel()
+	if req.Progress != nil {
+		stop := make(chan struct{})
+		done := make(chan struct{})
+		defer func() { close(stop); <-done }()
+		go func() {
+			defer close(done)
+			w.report(stop, req.Progress)
+		}()
+	}
+	waitErr := w.o.Store.Await(bounded, req.Token, req.Echo)
+	if waitErr != nil && bounded.Err() != nil && ctx.Err() == nil {
+		if _, isRefusal := refusal.As(waitErr); !isRefusal {
+			return err // still waiting: the AWAITING_APPROVAL of the gate
+		}
+	}
+	return waitErr
+}
+
+func (w *TwoPhaseWrite) report(stop <-chan struct{}, progress func(string)) {
+	t := time.NewTicker(w.o.Progress)
+	defer t.Stop()
+	for {
+		progress("waiting for a person to decide on the approval page")
+		select {
+		case <-stop:
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// ledgerAnswer looks a token that this process does not know up in the ledger: executed before is
+// USED_TOKEN with when and how many.
+func (w *TwoPhaseWrite) ledgerAnswer(ctx context.Context, req ExecuteRequest, err error) error {
+	if refusal.Is(err, refusal.OutcomeUnknown) {
+		return w.reconcile(ctx, req, err)
+	}
+	if !refusal.Is(err, refusal.UnknownToken) {
+		return err
+	}
+	s, aerr := w.o.Acquire(ctx)
+	if aerr != nil {
+		return err
+	}
+	defer s.Release()
+	replies, ferr := s.Flush(ctx, wire.Segment{audit.OutcomeStep(string(req.Token))})
+	if ferr != nil || replies[0].Err != nil || len(replies[0].Results) == 0 {
+		return err
+	}
+	r := replies[0].Results[0]
+	if len(r.Rows) == 0 {
+		return err
+	}
+	return usedToken(cell(r, 0, 0), cell(r, 0, 1))
+}
+
+func usedToken(when, rows string) error {
+	return refusal.New(refusal.UsedToken,
+		fmt.Sprintf("This plan was executed at %s and changed %s rows of its target.", when, rows),
+		"It is done; do not repeat it. Preview again for another change.")
+}
+
+// tokenKey is the advisory lock of a token: whoever holds it is the one executing or settling it.
+func tokenKey(t plan.Token) wire.Step {
+	sum := sha256.Sum256([]byte("sw-postgres-mcp plan " + string(t)))
+	key := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // any 64 bits make a key
+	return wire.Step{SQL: "SELECT pg_catalog.pg_advisory_xact_lock($1::bigint)", Params: [][]byte{strconv.AppendInt(nil, key, 10)}}
+}
+
+func (w *TwoPhaseWrite) execute(ctx context.Context, req ExecuteRequest, ex *plan.Execution, started time.Time) (Outcome, error) {
+	p := ex.Plan()
+	out, err := w.commitPlan(ctx, ex, started)
+	if err == nil {
+		return out, nil
+	}
+	// The failure is recorded beside the transaction that was rolled back. An unknown outcome too.
+	var actual *int64
+	_ = w.o.Audit.Record(ctx, audit.Event{
+		Tool: p.Tool, Reason: p.Reason, Statement: p.Payload.Statement, Params: p.Payload.Params,
+		PreviewRows: &p.AffectedRows, ActualRows: actual, PlanToken: string(p.Token), ApprovedBy: actor(p),
+		Status: audit.Failed, Duration: time.Since(started), CallerID: w.o.CallerID, ErrorCode: string(codeOf(err)),
+	}) // loud and counted there
+	_ = req
+	return Outcome{}, err
+}
+
+func actor(p plan.Plan) string {
+	if p.Decision == nil {
+		return ""
+	}
+	return p.Decision.Actor
+}
+
+// commitPlan runs the two flushes and settles ex exactly once.
+func (w *TwoPhaseWrite) commitPlan(ctx context.Context, ex *plan.Execution, started time.Time) (Outcome, error) {
+	p := ex.Plan()
+	wk, ok := p.Work.(*work)
+	if !ok || wk.statement == nil {
+		ex.Fail()
+		return Outcome{}, fmt.Errorf("executing: the plan holds no checked statement")
+	}
+	s, err := w.o.Acquire(ctx)
+	if err != nil {
+		ex.Fail()
+		return Outcome{}, err
+	}
+	defer s.Release()
+	params, err := w.encode(ctx, s, wk.statement)
+	if err != nil {
+		ex.Fail()
+		return Outcome{}, err
+	}
+	var t *trial
+	for try := 1; ; try++ {
+		var again *wire.ServerError
+		t, again, err = w.try(ctx, s, p, wk, params)
+		if err == nil {
+			break
+		}
+		if again != nil && try < maxTries {
+			continue
+		}
+		if again != nil {
+			err = changedByOthers(again)
+		}
+		settleFailure(ex, err)
+		return Outcome{}, err
+	}
+	// Everything matches. Last look before the point of no return.
+	if err := ctx.Err(); err != nil {
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, err
+	}
+	return w.finish(ctx, s, ex, wk, t, started)
+}
+
+// settleFailure: what was approved no longer holds → the plan is over; anything else may be tried again.
+func settleFailure(ex *plan.Execution, err error) {
+	if r, ok := refusal.As(err); ok && r.Code == refusal.RowsetChanged {
+		ex.Stop(string(r.Code), r.Message)
+		return
+	}
+	ex.Fail()
+}
+
+// undo rolls the open transaction back; a connection that cannot do so is destroyed by Release.
+func (w *TwoPhaseWrite) undo(s Session) {
+	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
+	defer cancel()
+	_, _ = s.Flush(ctx, closing(s.ServerVersion())...) // Release destroys a connection that is not idle
+}
+
+// trial is an open transaction in which the statement ran and everything matched.
+type trial struct {
+	affected int64
+	radius   plan.BlastRadius
+	returned wire.Result
+	names    []string
+	identity string
+}
+
+// try runs the first flush: lock the token, take the rows, run the stored statement, compare. On any
+// error the transaction is rolled back before it returns; again is set when it may simply be retried.
+func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *work, params [][]byte) (*trial, *wire.ServerError, error) {
+	st := wk.statement
+	m := mark()
+	var sc script
+	sc.add("begin", begin(wk.repeatable))
+	timeout := w.o.StatementTimeout
+	sc.add("settings", settings(timeout.Milliseconds(), w.o.LockTimeout.Milliseconds()))
+	sc.add("durable", step("SELECT pg_catalog.set_config('synchronous_commit', 'on', true) WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"))
+	sc.add("lock", tokenKey(p.Token))
+	sc.add("identity", step(identitySQL))
+	names := w.runSteps(&sc, s, p, wk, params, m)
+	replies, err := s.Flush(ctx, sc.steps)
+	if err != nil {
+		return nil, nil, lost(err)
+	}
+	reply := replies[0]
+	if reply.Err != nil {
+		w.undo(s)
+		if retryable(reply.Err) {
+			return nil, reply.Err, errTryAgain
+		}
+		if _, ok := marked(reply.Err, m); ok && sc.failed(reply) == "probe" {
+			return nil, nil, rowsetChanged("more rows match now than the hard cap allows")
+		}
+		return nil, nil, w.explainFailure(ctx, st, &sc, reply, m)
+	}
+	t, err := w.compare(st, p, wk, &sc, reply, names)
+	if err != nil {
+		w.undo(s)
+		return nil, nil, err
+	}
+	return t, nil, nil
+}
+
+// runSteps adds the statement's own steps; for a migration other ones.
+func (w *TwoPhaseWrite) runSteps(sc *script, s Session, p plan.Plan, wk *work, params [][]byte, m string) []string {
+	st := wk.statement
+	if st.Class() == sqlguard.DDL {
+		w.migrationSteps(sc, st)
+		return nil
+	}
+	sc.add("state", step(stateSQL))
+	if s.ServerVersion() < pg15 {
+		sc.add("baseline", step(baselineSQL))
+	}
+	guardSteps(sc, st, params, m)
+	if st.Class() != sqlguard.Insert && p.RowsDigest != "" {
+		sc.add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.HardMax, !wk.repeatable, m))
+	}
+	var names []string
+	if st.Class() == sqlguard.Insert {
+		names = returnedColumns(st.Target())
+	}
+	if len(names) > 0 {
+		r, _ := run(st, params, names)
+		sc.add("run", r)
+	} else {
+		sc.add("run", runCounting(st, params))
+	}
+	sc.add("deferred", deferredNow)
+	sc.add("effects", step(effectsSQL))
+	sc.add("state after", step(stateSQL))
+	return names
+}
+
+// returnedColumns are what an executed INSERT gives back: the key, and what the database filled in.
+func returnedColumns(t sqlguard.Relation) []string {
+	key := map[string]bool{}
+	for _, k := range t.PrimaryKey {
+		key[k] = true
+	}
+	var out []string
+	for _, c := range t.Columns {
+		if key[c.Name] || c.Generated || c.Identity != 0 || c.FromSequence {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+func rowsetChanged(what string) *refusal.Error {
+	return refusal.New(refusal.RowsetChanged,
+		"The rows are no longer those that were previewed: "+what+". Nothing was changed.",
+		"Preview again to see what the statement would do now.")
+}
+
+// compare holds what the open transaction did against what was previewed and approved (TestS04).
+func (w *TwoPhaseWrite) compare(st *sqlguard.Statement, p plan.Plan, wk *work, sc *script, reply wire.Reply, names []string) (*trial, error) {
+	t := &trial{names: names}
+	id, _ := sc.result(reply, "identity")
+	t.identity = cell(id, 0, 0) + "/" + cell(id, 0, 1)
+	if reply.TxStatus != 'T' {
+		return nil, fmt.Errorf("executing: transaction status %q behind the statement", reply.TxStatus)
+	}
+	if st.Class() == sqlguard.DDL {
+		return t, w.compareMigration(p, sc, reply)
+	}
+	before, _ := sc.result(reply, "state")
+	after, ok := sc.result(reply, "state after")
+	if !ok || cell(before, 0, 0) != cell(after, 0, 0) {
+		return nil, stateChanged()
+	}
+	if wk.digest != "" {
+		pr, _ := sc.result(reply, "probe")
+		if now := digestOf(pr); now != wk.digest {
+			return nil, rowsetChanged(digestDifference(wk.digest, now))
+		}
+	}
+	var err error
+	t.returned, _ = sc.result(reply, "run")
+	if t.affected, err = count(t.returned); err != nil {
+		return nil, err
+	}
+	if t.affected != p.AffectedRows {
+		return nil, rowsetChanged(fmt.Sprintf("%s rows changed when it was previewed, %s now", digits(p.AffectedRows), digits(t.affected)))
+	}
+	eff, _ := sc.result(reply, "effects")
+	effects, err := effectsOf(eff)
+	if err != nil {
+		return nil, err
+	}
+	base, _ := sc.result(reply, "baseline")
+	t.radius, _ = radius(st, effects, baselineOf(base), t.affected, true)
+	if diff, same := sameRadius(p.BlastRadius, t.radius); !same {
+		return nil, rowsetChanged(diff)
+	}
+	return t, nil
+}
+
+func digestDifference(was, now string) string {
+	var a, b int64
+	_, _ = fmt.Sscan(beforeColon(was), &a)
+	_, _ = fmt.Sscan(beforeColon(now), &b)
+	if a != b {
+		return fmt.Sprintf("%s rows matched when it was previewed, %s now", digits(a), digits(b))
+	}
+	return fmt.Sprintf("still %s rows match, but at least one of them was changed or replaced", digits(a))
+}
+
+func beforeColon(s string) string {
+	for i := range s {
+		if s[i] == ':' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// finish sends the audit row and COMMIT in one flush and learns what became of them.
+func (w *TwoPhaseWrite) finish(ctx context.Context, s Session, ex *plan.Execution, wk *work, t *trial, started time.Time) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	p := ex.Plan()
+	var sc script
+	if wk.statement.Class() == sqlguard.DDL && w.o.MigrationRole != "" {
+		sc.add("reset role", step("RESET ROLE"))
+	}
+	sc.add("savepoint", savepointRow)
+	sc.add("audit", audit.Event{
+		Tool: p.Tool, Reason: p.Reason, Statement: p.Payload.Statement, Params: p.Payload.Params,
+		PreviewRows: &p.AffectedRows, ActualRows: &t.affected, PlanToken: string(p.Token), ApprovedBy: actor(p),
+		Status: audit.Executed, Duration: time.Since(started), CallerID: w.o.CallerID, BlastRadius: radiusJSON(t.radius),
+	}.Step(s.ServerEncoding()))
+	sc.add("release", releaseRow)
+	if s.ServerVersion() >= pg15 {
+		sc.add("counters", flushCounters)
+	}
+	sc.add("commit", commit)
+	replies, err := s.Flush(ctx, sc.steps)
+	if err != nil {
+		return w.settleLost(ctx, ex, t, started, err)
+	}
+	reply := replies[0]
+	if reply.Err == nil {
+		if c, ok := sc.result(reply, "commit"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
+			return w.done(ctx, s, ex, t, started), nil
+		}
+		// In a failed transaction COMMIT succeeds as ROLLBACK.
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, refusal.New(refusal.WriteFailed, "Postgres answered COMMIT with a rollback; nothing was changed.", "Preview again.")
+	}
+	switch sc.failed(reply) {
+	case "audit":
+		return w.withoutRow(ctx, s, ex, t, started, reply.Err)
+	default:
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, wire.Refuse(reply.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: "write.statementTimeoutMs"})
+	}
+}
+
+// done settles an acknowledged commit and renders what came back.
+func (w *TwoPhaseWrite) done(ctx context.Context, s Codec, ex *plan.Execution, t *trial, started time.Time) Outcome {
+	ex.Confirm(t.affected, time.Now())
+	out := Outcome{Plan: ex.Plan(), AffectedRows: t.affected, BlastRadius: t.radius, Duration: time.Since(started)}
+	if len(t.names) > 0 && t.affected > 0 && s != nil {
+		values, err := s.Values(ctx, t.returned)
+		if err != nil { // the commit stands; only its echo is poorer
+			w.o.Logger.Error("rendering the inserted keys", "cause", err)
+			return out
+		}
+		for _, row := range values {
+			r := make(plan.Row, len(t.names))
+			for i, n := range t.names {
+				r[i] = plan.Field{Column: n, Value: row[1+i]}
+			}
+			out.Returned = append(out.Returned, r)
+		}
+	}
+	return out
+}
+
+// withoutRow decides about a change whose audit INSERT failed. 23505 on the once-index means that this
+// token was executed already. With audit.required nothing commits; otherwise the change commits,
+// loudly.
+func (w *TwoPhaseWrite) withoutRow(ctx context.Context, s Session, ex *plan.Execution, t *trial, started time.Time, cause *wire.ServerError) (Outcome, error) {
+	if cause.SQLState == "23505" && cause.Constraint == audit.OnceConstraint {
+		w.undo(s)
+		err := usedToken("an earlier time", "the previewed")
+		ex.Stop(string(refusal.UsedToken), err.Error())
+		return Outcome{}, err
+	}
+	if w.o.AuditRequired {
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, auditUnavailable()
+	}
+	w.o.Logger.Error("COMMITTING WITHOUT AN AUDIT ROW", "plan_token_prefix", tokenPrefix(ex.Plan().Token), "cause", cause)
+	replies, err := s.Flush(ctx, wire.Segment{undoRow, step("SELECT pg_catalog.pg_current_xact_id()::text, pg_catalog.pg_postmaster_start_time()::text")})
+	if err != nil || replies[0].Err != nil || replies[0].TxStatus != 'T' {
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, errors.Join(auditUnavailable(), err)
+	}
+	xid, boot := cell(replies[0].Results[1], 0, 0), cell(replies[0].Results[1], 0, 1)
+	replies, err = s.Flush(ctx, wire.Segment{commit})
+	if err != nil {
+		return w.settleByXID(ctx, ex, t, started, xid, boot)
+	}
+	if r := replies[0]; r.Err == nil && len(r.Results) == 1 && r.Results[0].Tag == "COMMIT" {
+		return w.done(ctx, s, ex, t, started), nil
+	}
+	w.undo(s)
+	ex.Fail()
+	return Outcome{}, refusal.New(refusal.WriteFailed, "Postgres answered COMMIT with a rollback; nothing was changed.", "Preview again.")
+}
+
+// tokenPrefix names a plan in the log without giving it away.
+func tokenPrefix(t plan.Token) string {
+	if len(t) > 6 {
+		return string(t[:6])
+	}
+	return string(t)
+}

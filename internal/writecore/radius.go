@@ -1,0 +1,195 @@
+package writecore
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
+)
+
+// effect is one row of effects.sql.
+type effect struct {
+	oid, root               uint32
+	exclusive               bool
+	kind, persistence       string
+	schema, name            string
+	rootSchema, rootName    string
+	inserted, updated, gone int64
+	estimate                *int64
+	byKey                   bool
+	triggersOn              string
+}
+
+func effectsOf(r wire.Result) ([]effect, error) {
+	out := make([]effect, 0, len(r.Rows))
+	for _, row := range r.Rows {
+		if len(row) != 15 {
+			return nil, fmt.Errorf("reading the effects: %d columns, want 15", len(row))
+		}
+		var e effect
+		var err error
+		num := func(i int) int64 {
+			n, e := strconv.ParseInt(string(row[i]), 10, 64)
+			if e != nil && err == nil {
+				err = fmt.Errorf("reading the effects: column %d: %w", i, e)
+			}
+			return n
+		}
+		e.oid, e.root = uint32(num(0)), uint32(num(6)) //nolint:gosec // OIDs are 32 bits wide (manual, 8.19)
+		e.exclusive = string(row[1]) == "t"
+		e.kind, e.persistence = string(row[2]), string(row[3])
+		e.schema, e.name = string(row[4]), string(row[5])
+		e.rootSchema, e.rootName = string(row[7]), string(row[8])
+		e.inserted, e.updated, e.gone = num(9), num(10), num(11)
+		if row[12] != nil {
+			n := num(12)
+			e.estimate = &n
+		}
+		e.byKey = string(row[13]) == "t"
+		e.triggersOn = string(row[14])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// baselineOf reads baseline.sql: counters that were pending before the transaction, by OID.
+func baselineOf(r wire.Result) map[uint32][3]int64 {
+	out := map[uint32][3]int64{}
+	for _, row := range r.Rows {
+		if len(row) != 4 {
+			continue
+		}
+		n := [4]int64{}
+		for i := range n {
+			n[i], _ = strconv.ParseInt(string(row[i]), 10, 64)
+		}
+		out[uint32(n[0])] = [3]int64{n[1], n[2], n[3]} //nolint:gosec // OIDs are 32 bits wide (manual, 8.19)
+	}
+	return out
+}
+
+// radius folds effects into the blast radius: partitions into their root, the target first, then by
+// count. affected is what came back from RETURNING; tracked is the track_counts setting.
+// It also returns the changed tables, other than the target, as (schema, name).
+func radius(st *sqlguard.Statement, effects []effect, base map[uint32][3]int64, affected int64, tracked bool) (plan.BlastRadius, []sqlguard.Target) {
+	target := st.Target()
+	named := map[uint32]bool{}
+	for _, t := range st.Relations() {
+		named[t.OID] = true
+	}
+	byRoot := map[uint32]*plan.Table{}
+	targets := map[uint32]sqlguard.Target{}
+	unknown := map[string]bool{}
+	if !tracked {
+		unknown["track_counts is off"] = true
+	}
+	for _, e := range effects {
+		b := base[e.oid]
+		ins, upd, del := e.inserted-b[0], e.updated-b[1], e.gone-b[2]
+		label := sqlguard.QuoteName(e.schema, e.name)
+		switch {
+		case e.exclusive:
+			unknown[label+" was locked as TRUNCATE and table changes lock it"] = true
+		case e.kind == "f":
+			unknown[label+" is a foreign table"] = true
+		case e.schema == "pg_catalog" && ins+upd+del > 0:
+			unknown["the system catalog "+label+" changed"] = true
+		case e.persistence == "t" && ins+upd+del > 0:
+			unknown["the temporary table "+e.name+" changed"] = true
+		}
+		if ins+upd+del == 0 && e.root != target.OID {
+			continue
+		}
+		t := byRoot[e.root]
+		if t == nil {
+			t = &plan.Table{OID: e.root, Name: sqlguard.QuoteName(e.rootSchema, e.rootName), Named: named[e.root], RowsEstimate: e.estimate}
+			switch {
+			case t.Named:
+			case e.byKey:
+				t.Why = "foreign key"
+			case e.triggersOn != "":
+				t.Why = "trigger on " + e.triggersOn
+			default:
+				t.Why = "unknown"
+			}
+			byRoot[e.root] = t
+			targets[e.root] = sqlguard.Target{OID: e.root, Schema: e.rootSchema, Name: e.rootName}
+		}
+		t.Inserted += ins
+		t.Updated += upd
+		t.Deleted += del
+	}
+	var r plan.BlastRadius
+	if t := byRoot[target.OID]; t != nil && st.Class() == sqlguard.Update {
+		// A row that an UPDATE moves to another partition counts as one delete and one insert.
+		if moved := affected - t.Updated; moved > 0 && t.Inserted >= moved && t.Deleted >= moved {
+			t.Inserted -= moved
+			t.Deleted -= moved
+			t.Updated += moved
+		}
+	}
+	for _, t := range byRoot {
+		if t.Rows() == 0 && t.OID != target.OID {
+			continue
+		}
+		r.Tables = append(r.Tables, *t)
+		r.TotalRows += t.Rows()
+	}
+	if byRoot[target.OID] == nil && hasRowVersions(target) {
+		r.Tables = append(r.Tables, plan.Table{OID: target.OID, Name: sqlguard.QuoteName(target.Schema, target.Name), Named: true, RowsEstimate: target.RowsEstimate})
+	}
+	sort.Slice(r.Tables, func(i, j int) bool {
+		a, b := r.Tables[i], r.Tables[j]
+		if (a.OID == target.OID) != (b.OID == target.OID) {
+			return a.OID == target.OID
+		}
+		if a.Rows() != b.Rows() {
+			return a.Rows() > b.Rows()
+		}
+		return a.Name < b.Name
+	})
+	for u := range unknown {
+		r.Unknown = append(r.Unknown, u)
+	}
+	sort.Strings(r.Unknown)
+	var others []sqlguard.Target
+	for _, t := range r.Tables {
+		if t.OID != target.OID && t.Rows() > 0 {
+			others = append(others, targets[t.OID])
+		}
+	}
+	return r, others
+}
+
+// sameRadius compares table by table, by the sum of the three counts, and names the first difference.
+func sameRadius(approved, now plan.BlastRadius) (string, bool) {
+	sums := map[uint32][2]int64{}
+	names := map[uint32]string{}
+	for _, t := range approved.Tables {
+		v := sums[t.OID]
+		v[0] += t.Rows()
+		sums[t.OID], names[t.OID] = v, t.Name
+	}
+	for _, t := range now.Tables {
+		v := sums[t.OID]
+		v[1] += t.Rows()
+		sums[t.OID], names[t.OID] = v, t.Name
+	}
+	oids := make([]uint32, 0, len(sums))
+	for oid := range sums {
+		oids = append(oids, oid)
+	}
+	sort.Slice(oids, func(i, j int) bool { return names[oids[i]] < names[oids[j]] })
+	for _, oid := range oids {
+		if v := sums[oid]; v[0] != v[1] {
+			return fmt.Sprintf("%s: %s rows when it was previewed, %s now", names[oid], digits(v[0]), digits(v[1])), false
+		}
+	}
+	return "", true
+}

@@ -1,0 +1,8 @@
+-- What this connection's pending counters hold before the statement runs. Needed where
+-- pg_stat_force_next_flush() does not exist (PostgreSQL 14).
+SELECT c.oid, pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid),
+  pg_catalog.pg_stat_get_xact_tuples_updated(c.oid), pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid)
+FROM pg_catalog.pg_class c
+WHERE c.relkind IN ('r', 'm', 't', 'p')
+  AND pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) + pg_catalog.pg_stat_get_xact_tuples_updated(c.oid)
+    + pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) > 0

@@ -1,0 +1,32 @@
+-- Rows changed per relation in this transaction, whoever changed them: the statement, cascades,
+-- triggers, functions. The relations this backend holds write locks on, with the counters of this
+-- transaction (manual, 28.2.24 and 13.3).
+WITH held AS MATERIALIZED (
+  SELECT l.relation AS oid, pg_catalog.bool_or(l.mode = 'AccessExclusiveLock') AS exclusive
+  FROM pg_catalog.pg_lock_status() l
+  WHERE l.pid = pg_catalog.pg_backend_pid() AND l.locktype = 'relation'
+    AND l.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+  GROUP BY l.relation
+), rel AS MATERIALIZED (
+  SELECT h.oid, h.exclusive, c.relkind, c.relpersistence, n.nspname, c.relname,
+    COALESCE(pg_catalog.pg_partition_root(h.oid)::oid, h.oid) AS root,
+    pg_catalog.pg_stat_get_xact_tuples_inserted(h.oid) AS ins,
+    pg_catalog.pg_stat_get_xact_tuples_updated(h.oid) AS upd,
+    pg_catalog.pg_stat_get_xact_tuples_deleted(h.oid) AS del
+  FROM held h
+  JOIN pg_catalog.pg_class c ON c.oid = h.oid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind NOT IN ('i', 'I') AND n.nspname NOT LIKE 'pg\_toast%'
+)
+SELECT r.oid, r.exclusive, r.relkind, r.relpersistence, r.nspname, r.relname, r.root, rn.nspname, rc.relname,
+  r.ins, r.upd, r.del,
+  CASE WHEN rc.reltuples >= 0 THEN rc.reltuples::bigint END,
+  EXISTS (SELECT FROM pg_catalog.pg_constraint k JOIN rel o ON o.root = k.confrelid
+          WHERE k.contype = 'f' AND k.conrelid = r.root AND k.conrelid <> k.confrelid) AS by_key,
+  (SELECT pg_catalog.string_agg(DISTINCT pg_catalog.quote_ident(o.nspname) || '.' || pg_catalog.quote_ident(o.relname), ', ')
+     FROM rel o JOIN pg_catalog.pg_trigger g ON g.tgrelid = o.oid
+    WHERE NOT g.tgisinternal AND g.tgenabled <> 'D' AND o.oid <> r.oid AND o.ins + o.upd + o.del > 0) AS triggers_on
+FROM rel r
+JOIN pg_catalog.pg_class rc ON rc.oid = r.root
+JOIN pg_catalog.pg_namespace rn ON rn.oid = rc.relnamespace
+ORDER BY r.oid
