@@ -32,14 +32,7 @@ type Tool struct {
 type Call struct {
 	// Arguments are the bytes as the client sent them; nil when it sent none.
 	Arguments json.RawMessage
-	// Progress tells the client that the call is alive. It may be nil and may be called from the
-	// handler's goroutine until the handler returns.
+	// Progress tells the client that the call is alive; nil when it did not ask to be told. It may be
+	// called from any goroutine until the handler returns.
 	Progress func(message string)
-}
-
-// progress calls Progress if there is one.
-func (c Call) progress(message string) {
-	if c.Progress != nil {
-		c.Progress(message)
-	}
 }

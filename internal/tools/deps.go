@@ -1,0 +1,145 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore"
+)
+
+// TextGuard checks whole texts and names. *sqlguard.Guard implements it.
+type TextGuard interface {
+	Read(ctx context.Context, cat sqlguard.Catalog, text string, params []json.RawMessage) (*sqlguard.Statement, error)
+	Migration(ctx context.Context, cat sqlguard.Catalog, text string) (*sqlguard.Statement, error)
+	ResolveTable(ctx context.Context, cat sqlguard.Catalog, text string) (sqlguard.Relation, error)
+}
+
+// RowGuard builds statements from checked parts. *sqlguard.Guard implements it.
+type RowGuard interface {
+	Delete(ctx context.Context, cat sqlguard.Catalog, spec sqlguard.DeleteSpec) (*sqlguard.Statement, error)
+	Insert(ctx context.Context, cat sqlguard.Catalog, spec sqlguard.InsertSpec) (*sqlguard.Statement, error)
+	Update(ctx context.Context, cat sqlguard.Catalog, spec sqlguard.UpdateSpec) (*sqlguard.Statement, error)
+}
+
+// Reads is the readonly side of the database. Each method returns a *refusal.Error or a fault.
+type Reads interface {
+	// Query runs a statement of class Read in a READ ONLY transaction that is rolled back.
+	Query(ctx context.Context, st *sqlguard.Statement, limits QueryLimits) (*QueryResult, error)
+	// Explain returns Postgres' own plan as JSON, without running the statement.
+	Explain(ctx context.Context, st *sqlguard.Statement, timeout time.Duration) (json.RawMessage, error)
+	// Describe lists what the read allowlist shows, ordered by schema and name.
+	Describe(ctx context.Context, req DescribeRequest) ([]Described, error)
+}
+
+// QueryLimits bound one query.
+type QueryLimits struct {
+	Rows    int
+	Bytes   int64
+	Timeout time.Duration
+}
+
+// QueryResult holds rows by columns, every value as JSON.
+type QueryResult struct {
+	Columns, Types []string
+	Rows           [][]json.RawMessage
+	// Truncated: there were more rows. Shortened names columns of which a cell was cut.
+	Truncated bool
+	Shortened []string
+	Hint      string
+}
+
+// DescribeRequest names what to describe, as Postgres spells it; empty means everything. Full asks
+// for columns, keys and indexes, else only names, kinds and estimates come.
+type DescribeRequest struct {
+	Schema, Table string
+	Full          bool
+}
+
+// Described is one relation: its names, and its entry in the reply.
+type Described struct {
+	Schema, Table string
+	Entry         json.RawMessage
+}
+
+// Writes is the core. *writecore.TwoPhaseWrite implements it.
+type Writes interface {
+	Preview(ctx context.Context, req writecore.Request) (writecore.Reply, error)
+	Execute(ctx context.Context, req writecore.ExecuteRequest) (writecore.Outcome, error)
+	// Refused records a write that was refused before it reached Postgres.
+	Refused(ctx context.Context, tool, reason, statement string, params []json.RawMessage, err error)
+}
+
+// Limits are the numbers that replies and refusals speak of.
+type Limits struct {
+	QueryRows     int   // query.maxRows
+	QueryBytes    int64 // query.maxBytes
+	QueryTimeout  time.Duration
+	ApprovalAbove int64         // write.approvalRequiredAboveRows
+	ExecuteWait   time.Duration // write.executeWaitMs
+}
+
+// ReadEvent is one read, for the audit.
+type ReadEvent struct {
+	Tool, Reason, Statement string
+	Params                  []json.RawMessage
+	Rows                    int64 // rows that went out
+	Duration                time.Duration
+	Err                     error
+}
+
+// Deps is what the tools stand on. All fields are required unless said otherwise.
+type Deps struct {
+	Text            TextGuard
+	Rows            RowGuard
+	ReadonlyCatalog sqlguard.Catalog
+	WriterCatalog   sqlguard.Catalog
+	Reads           Reads
+	Writes          Writes
+	Limits          Limits
+	// RecordRead records reads; nil = they are not recorded.
+	RecordRead func(ctx context.Context, e ReadEvent)
+}
+
+// All returns the eight tools, in the order in which they are met. There is no ninth, and only the
+// last one commits.
+func All(d Deps) []Tool {
+	return []Tool{
+		describeSchema(d), query(d), explainPlan(d),
+		deleteRows(d), insertRows(d), updateRows(d), runMigration(d),
+		executePlan(d),
+	}
+}
+
+// watched is a catalog that notes whether it was asked, and may insist on fresh facts.
+type watched struct {
+	sqlguard.Catalog
+	fresh bool
+	asked bool
+}
+
+// Lookup implements sqlguard.Catalog.
+func (w *watched) Lookup(ctx context.Context, q sqlguard.Lookup, fresh bool) (*sqlguard.Facts, error) {
+	w.asked = true
+	return w.Catalog.Lookup(ctx, q, fresh || w.fresh)
+}
+
+// checked guards with cached facts and, if these led to a refusal, once more with fresh ones: the
+// table may have been created, or the function changed, a moment ago.
+func checked(cat sqlguard.Catalog, guard func(sqlguard.Catalog) (*sqlguard.Statement, error)) (*sqlguard.Statement, error) {
+	w := &watched{Catalog: cat}
+	st, err := guard(w)
+	if _, refused := refusal.As(err); refused && w.asked {
+		st, err = guard(&watched{Catalog: cat, fresh: true})
+	}
+	return st, err
+}
+
+// stale reports whether a second try with fresh facts may succeed: Postgres resolved a name, or
+// found a function, otherwise than the facts said.
+func stale(err error) bool {
+	return errors.Is(err, writecore.ErrStaleCatalog) || refusal.Is(err, refusal.TableNotAllowlisted)
+}
