@@ -1,0 +1,113 @@
+-- $1, $2: schemas ('' = by search_path) and names, in parallel. One row per name that exists:
+-- its position and what pg_class and its neighbours say, as JSON.
+WITH RECURSIVE path AS (
+  SELECT n.oid AS nsp, pg_catalog.min(p.ord) AS ord
+  FROM pg_catalog.unnest(pg_catalog.current_schemas(true)) WITH ORDINALITY p(name, ord)
+  JOIN pg_catalog.pg_namespace n ON n.nspname = p.name
+  GROUP BY n.oid
+), want AS (
+  SELECT w.schema, w.name, w.ord
+  FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]))
+       WITH ORDINALITY w(schema, name, ord)
+), hit AS (
+  SELECT w.ord, c.oid AS root
+  FROM want w CROSS JOIN LATERAL (
+    SELECT c.oid
+    FROM pg_catalog.pg_class c LEFT JOIN path ON path.nsp = c.relnamespace
+    WHERE c.relname = w.name
+      AND CASE w.schema WHEN '' THEN path.ord IS NOT NULL
+                        WHEN 'pg_temp' THEN c.relnamespace = pg_catalog.pg_my_temp_schema()
+                        ELSE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = w.schema) END
+    ORDER BY path.ord LIMIT 1) c
+), roots AS (
+  SELECT DISTINCT hit.root FROM hit
+), tree AS ( -- inheritance children and partitions, the relation itself included
+  SELECT r.root, r.root AS oid FROM roots r
+  UNION
+  SELECT t.root, i.inhrelid FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid
+), below AS (
+  -- What a view stands on. The stored query names every relation as ":relid n"; pg_depend leaves
+  -- out those of the system.
+  SELECT r.root, r.root AS oid FROM roots r JOIN pg_catalog.pg_class c ON c.oid = r.root WHERE c.relkind = 'v'
+  UNION
+  SELECT b.root, e.oid
+  FROM below b
+  JOIN pg_catalog.pg_class v ON v.oid = b.oid AND v.relkind = 'v'
+  JOIN pg_catalog.pg_rewrite w ON w.ev_class = b.oid
+  CROSS JOIN LATERAL (
+    SELECT m[1]::pg_catalog.oid AS oid
+    FROM pg_catalog.regexp_matches(w.ev_action::text, ':relid ([1-9][0-9]*)', 'g') m) e
+), closure AS ( -- what name resolution and planning may lock
+  SELECT r.root, r.root AS oid FROM roots r
+  UNION
+  SELECT k.root, e.oid
+  FROM closure k CROSS JOIN LATERAL (
+    SELECT i.inhrelid AS oid FROM pg_catalog.pg_inherits i WHERE i.inhparent = k.oid
+    UNION ALL
+    SELECT i.indexrelid FROM pg_catalog.pg_index i WHERE i.indrelid = k.oid
+    UNION ALL
+    SELECT c.reltoastrelid FROM pg_catalog.pg_class c WHERE c.oid = k.oid AND c.reltoastrelid <> 0
+    UNION ALL
+    SELECT m[1]::pg_catalog.oid
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_rewrite w ON w.ev_class = c.oid
+    CROSS JOIN LATERAL pg_catalog.regexp_matches(w.ev_action::text, ':relid ([1-9][0-9]*)', 'g') m
+    WHERE c.oid = k.oid AND c.relkind = 'v'
+    UNION ALL
+    SELECT m[1]::pg_catalog.oid
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_policy p ON p.polrelid = c.oid
+    CROSS JOIN LATERAL pg_catalog.regexp_matches(
+      pg_catalog.concat(p.polqual::text, ' ', p.polwithcheck::text), ':relid ([1-9][0-9]*)', 'g') m
+    WHERE c.oid = k.oid AND c.relrowsecurity
+  ) e
+)
+SELECT hit.ord, pg_catalog.json_build_object(
+  'OID', c.oid, 'Schema', n.nspname, 'Name', c.relname,
+  'Kind', pg_catalog.ascii(c.relkind::text), 'Persistence', pg_catalog.ascii(c.relpersistence::text),
+  'Columns', (
+    SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+      'Name', a.attname, 'Number', a.attnum, 'TypeOID', a.atttypid,
+      'Type', pg_catalog.format_type(a.atttypid, a.atttypmod),
+      'NotNull', a.attnotnull, 'Generated', a.attgenerated <> '', 'Identity', pg_catalog.ascii(a.attidentity::text),
+      'HasDefault', a.atthasdef AND a.attgenerated = '' OR t.typdefault IS NOT NULL,
+      'FromSequence', a.attidentity <> '' OR COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid) ~ 'nextval\(', false)
+    ) ORDER BY a.attnum)
+    FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum AND a.attgenerated = ''
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+  'PrimaryKey', (
+    SELECT pg_catalog.json_agg(a.attname ORDER BY k.ord)
+    FROM pg_catalog.pg_index i
+    CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY k(num, ord)
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.num
+    WHERE i.indrelid = c.oid AND i.indisprimary AND k.ord <= i.indnkeyatts),
+  'RowsEstimate', (
+    SELECT pg_catalog.sum(tc.reltuples)::pg_catalog.int8
+    FROM tree JOIN pg_catalog.pg_class tc ON tc.oid = tree.oid
+    WHERE tree.root = c.oid AND tc.reltuples >= 0 AND tc.relkind <> 'p'),
+  'RowSecurity', c.relkind IN ('r', 'p') AND pg_catalog.row_security_active(c.oid),
+  'Can', pg_catalog.json_build_object(
+    'Select', CASE WHEN c.relkind IN ('i', 'I', 'c') THEN false WHEN c.relkind = 'S' THEN pg_catalog.has_sequence_privilege(c.oid, 'SELECT')
+                   ELSE pg_catalog.has_any_column_privilege(c.oid, 'SELECT') END,
+    'Insert', c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.has_any_column_privilege(c.oid, 'INSERT'),
+    'Update', c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.has_any_column_privilege(c.oid, 'UPDATE'),
+    'Delete', c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.has_table_privilege(c.oid, 'DELETE')),
+  'ViewDef', CASE WHEN c.relkind = 'v' THEN pg_catalog.pg_get_viewdef(c.oid) ELSE '' END,
+  'Below', (
+    SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+      'OID', bc.oid, 'Schema', bn.nspname, 'Name', bc.relname, 'Kind', pg_catalog.ascii(bc.relkind::text)) ORDER BY bc.oid)
+    FROM below b
+    JOIN pg_catalog.pg_class bc ON bc.oid = b.oid
+    JOIN pg_catalog.pg_namespace bn ON bn.oid = bc.relnamespace
+    WHERE b.root = c.oid AND b.oid <> c.oid),
+  'HasForeignPartition', EXISTS (
+    SELECT FROM tree JOIN pg_catalog.pg_class tc ON tc.oid = tree.oid
+    WHERE tree.root = c.oid AND tree.oid <> c.oid AND tc.relkind = 'f'),
+  'HasInsteadOf', EXISTS (
+    SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 64 <> 0),
+  'Updatable', CASE WHEN c.relkind IN ('r', 'p', 'v', 'f') THEN pg_catalog.pg_relation_is_updatable(c.oid, true) ELSE 0 END,
+  'Closure', (SELECT pg_catalog.json_agg(k.oid ORDER BY k.oid) FROM closure k WHERE k.root = c.oid)
+)
+FROM hit
+JOIN pg_catalog.pg_class c ON c.oid = hit.root
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

@@ -1,0 +1,47 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
+)
+
+// read runs one read on a session of its own. It is tried once more, on another connection, when
+// the first was found dead before the server answered anything: everything that comes through here
+// is READ ONLY and rolled back. Writes never come through here.
+func (p *Pool) read(ctx context.Context, flush func(*Session) ([]wire.Reply, error)) ([]wire.Reply, error) {
+	for try := 0; ; try++ {
+		s, err := p.Acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		replies, err := flush(s)
+		s.Release()
+		if err == nil || try > 0 || ctx.Err() != nil || !retryableRead(replies, err) {
+			return replies, p.readError(ctx, err)
+		}
+	}
+}
+
+// retryableRead tells whether the connection was dead before the server did anything of it.
+func retryableRead(replies []wire.Reply, err error) bool {
+	if !errors.Is(err, wire.ErrConnectionLost) {
+		return false
+	}
+	if pgconn.SafeToRetry(err) {
+		return true
+	}
+	return len(replies) == 0 || len(replies) == 1 && len(replies[0].Results) == 0
+}
+
+func (p *Pool) readError(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || !errors.Is(err, wire.ErrConnectionLost) {
+		return err
+	}
+	return refusal.New(refusal.DatabaseUnavailable, "the connection to the database was lost",
+		"call again; if it happens again, look at the server's log")
+}
