@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -264,3 +266,26 @@ func TestWriteFailure(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// What goes over the wire is what the snapshots of the tools say, in every era of the protocol.
+func TestToolsListIsTheSnapshots(t *testing.T) {
+	t.Parallel()
+	all := tools.All(tools.Deps{Limits: tools.Limits{QueryRows: 1000}})
+	s := mcpserver.New(mcpserver.Options{Name: "n", Version: "1", Tools: all})
+	for _, params := range []string{`{}`, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}`} {
+		out, err := s.Handle(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":`+params+`}`))
+		require.NoError(t, err)
+		var list struct {
+			Result struct{ Tools []json.RawMessage }
+		}
+		require.NoError(t, json.Unmarshal(out, &list))
+		require.Len(t, list.Result.Tools, len(all))
+		for _, entry := range list.Result.Tools {
+			var name struct{ Name string }
+			require.NoError(t, json.Unmarshal(entry, &name))
+			want, err := os.ReadFile(filepath.Join("..", "tools", "testdata", name.Name+".snap.json"))
+			require.NoError(t, err)
+			require.JSONEq(t, string(want), string(entry))
+		}
+	}
+}

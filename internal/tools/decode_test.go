@@ -111,7 +111,7 @@ var refusedArguments = []badCase{
 	{"update_rows", `{"table":"app.items","set":{},"set_expressions":{"name":5},"where":"id=1","reason":"r"}`, refusal.InvalidArguments, "set_expressions.name", true},
 	{"update_rows", `{"table":"app.items","set":{},"set_expressions":{"name":null},"where":"id=1","reason":"r"}`, refusal.InvalidArguments, "set_expressions.name", true},
 	{"update_rows", `{"table":"app.items","set":{},"set_expressions":"{\"name\":\"1\"}","where":"id=1","reason":"r"}`, refusal.InvalidArguments, "set_expressions", true},
-	{"update_rows", `{"table":"app.items","set":{},"where":"id=1","reason":"r"}`, refusal.InvalidInput, "", false},
+	{"update_rows", `{"table":"app.items","set":{},"where":"id=1","reason":"r"}`, refusal.InvalidArguments, "nothing to set", false},
 	{"update_rows", `{"table":"app.items","set":{"name":"x"},"reason":"r"}`, refusal.NoWhereClause, "", false},
 	{"run_migration", `{"statement":"alter table app.items add x int"}`, refusal.MissingReason, "", true},
 	{"run_migration", `{"reason":"r"}`, refusal.InvalidArguments, `"statement" is required`, true},
