@@ -1,0 +1,455 @@
+// The approval page. It starts here: find the way in, load the plans, follow the stream.
+import { clock, count, el, icon, left, name, outside, plural, sentence, spoken } from './text.js';
+import { Card, agent, cardId, meta, receipt, sign } from './card.js';
+import { samples, statement } from './evidence.js';
+import * as dialog from './dialog.js';
+import * as net from './net.js';
+
+const INERT = 800; // ms in which nothing can be pressed after something appeared or moved
+const body = document.body;
+const mode = body.dataset.mode;
+const live = document.getElementById('live');
+
+// ---------- the way in ----------
+
+const here = new URL(location.href);
+const token = here.searchParams.get('token');
+const oneTime = here.searchParams.get('code');
+const deep = here.pathname.startsWith('/plans/') ? '#plan/' + here.pathname.slice(7) : here.hash;
+if (token !== null || oneTime !== null) history.replaceState(null, '', '/' + deep); // out of the address bar, first of all
+
+const gateNote = document.getElementById('gate-note');
+const openButton = document.getElementById('open');
+if (openButton) {
+  openButton.addEventListener('click', () => net.openFromServer().then(
+    () => { gateNote.textContent = 'The server has opened the page in another tab. You can close this one.'; },
+    (e) => { gateNote.textContent = e.message + (e.hint ? ' ' + e.hint : ''); },
+  ));
+}
+
+if (mode === 'open') {
+  start();
+} else if (mode === 'secret' && token) {
+  net.useSecret(token);
+  start();
+} else if (mode === 'locked' && oneTime) {
+  gateNote.textContent = 'Opening\u2026';
+  net.exchange(oneTime).then((s) => { net.useSecret(s); start(); }, (e) => { gateNote.textContent = e.message + (e.hint ? ' ' + e.hint : ''); });
+}
+
+// ---------- the page ----------
+
+let server = {};
+let skew = 0;
+let connected = false;
+let goneSince = 0;
+let ended = false;
+let readyAt = 0;
+let who = '';
+let box = null; // the open dialog
+const cards = new Map(); // token → Card that waits, or was decided here and has not shrunk yet
+const known = new Map(); // token → newest snapshot
+const page = {};
+
+const app = {
+  get server() { return server; },
+  now: () => Date.now() + skew,
+  connected: () => connected,
+  ready: () => performance.now() >= readyAt,
+  person: () => who,
+  say: (text) => { live.textContent = text; },
+  approve, reject,
+  dialogClosed: () => { box = null; inert(); },
+};
+
+// inert makes every decision button wait: something appeared, moved, or the person just came back.
+function inert() {
+  readyAt = performance.now() + INERT;
+  refresh();
+  setTimeout(refresh, INERT + 10);
+}
+
+function refresh() { for (const c of cards.values()) c.refresh(); }
+
+async function start() {
+  try {
+    const data = await net.get('/api/plans?all=1');
+    meetServer(data.server);
+    frame();
+    connected = true;
+    takeList(data.plans);
+    await loadHistory();
+    draw();
+    inert();
+  } catch (e) {
+    if (gateNote) gateNote.textContent = e.message;
+    else live.textContent = e.message;
+    return;
+  }
+  addEventListener('focus', inert);
+  document.addEventListener('visibilitychange', () => { if (!document.hidden) inert(); });
+  addEventListener('hashchange', route);
+  setInterval(tick, 1000);
+  route();
+  follow();
+}
+
+function meetServer(s) {
+  server = s;
+  skew = s.now - Date.now();
+  net.useServer(s);
+  try { who = localStorage.getItem('approvals.person') || s.person; } catch { who = s.person; }
+}
+
+function frame() {
+  page.count = el('span', { class: 'count' });
+  page.waiting = el('a', { href: '#' }, 'Waiting ', page.count);
+  page.historyLink = el('a', { href: '#history' }, 'History');
+  page.who = el('b');
+  page.change = el('button', { class: 'link', type: 'button', onclick: () => { box = dialog.person(who, page.change, app, setPerson); } }, 'Change', el('span', { class: 'vh' }, ' your name'));
+  page.state = el('span', { class: 'state' }, el('span', { class: 'dot' }), el('span'));
+  page.alarm = el('div', { role: 'alert' });
+  page.h1 = el('h1');
+  page.sub = el('p');
+  page.index = el('nav', { class: 'index', 'aria-label': 'Waiting plans', hidden: true });
+  page.list = el('div');
+  page.empty = el('div');
+  page.recentHead = el('h2', { class: 'gap' }, 'Decided lately');
+  page.recent = el('div', { class: 'stack' });
+  page.head = el('div', { class: 'head' }, page.h1, page.sub);
+  page.queue = el('div', null, page.head, page.index, page.list, page.empty, page.recentHead, page.recent);
+  page.other = el('div', { hidden: true });
+  const root = document.getElementById('app');
+  root.replaceChildren(
+    el('a', { class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); page.main.focus(); } }, 'Skip to the plans'),
+    el('header', { class: 'top' }, el('div', { class: 'wrap' },
+      el('p', { class: 'place' }, icon('db'), el('span', { class: 'vh' }, 'Database '), name(server.database), ' ', el('span', null, 'on'), ' ', name(server.host)),
+      el('nav', { class: 'nav', 'aria-label': 'Pages' }, page.waiting, page.historyLink),
+      el('div', { class: 'top-end' }, el('span', { class: 'me' }, 'You decide as ', page.who, ' ', page.change), page.state))),
+    page.alarm,
+    page.main = el('main', { id: 'main', class: 'wrap', tabindex: -1 }, page.queue, page.other),
+    el('footer', { class: 'wrap' }, el('div', { class: 'foot' }, el('p', null, 'Only a person decides here. Agents have no tool for it.'), el('p', null, 'sw-postgres-mcp ', outside(server.version)))));
+  showPerson();
+}
+
+function setPerson(n) {
+  who = n;
+  try { localStorage.setItem('approvals.person', n); } catch { /* private window: for this page only */ }
+  showPerson();
+}
+
+function showPerson() {
+  page.who.replaceChildren(...outside(who || 'unknown'));
+  refresh();
+}
+
+// ---------- plans ----------
+
+const waits = (c) => c.state === 'awaiting_approval' && c.expires_at > app.now() - 5000;
+
+function takeList(list) {
+  const there = new Set(list.map((c) => c.plan_token));
+  for (const c of [...list].sort((a, b) => a.previewed_at - b.previewed_at)) take(c);
+  for (const [t, c] of cards) if (!c.result && !there.has(t)) ask(t); // decided or gone meanwhile
+  for (const [t, c] of known) if (!there.has(t) && (c.state === 'approved' || c.state === 'executing' || c.state === 'outcome_unknown')) ask(t);
+}
+
+// ask loads one plan; a plan the server does not know any more is gone with its old life.
+async function ask(t) {
+  try {
+    take((await net.get('/api/plans/' + t)).plan);
+  } catch (e) {
+    if (!(e instanceof net.Refused) || e.status !== 404) return;
+    const c = cards.get(t);
+    if (c) { c.root.remove(); cards.delete(t); }
+    known.delete(t);
+  }
+  draw();
+}
+
+async function loadHistory() {
+  for (const c of (await net.get('/api/history')).plans.reverse()) take(c, true);
+}
+
+// take puts a snapshot where it belongs.
+function take(c, old) {
+  const t = c.plan_token;
+  known.set(t, c);
+  let card = cards.get(t);
+  if (c.state === 'awaiting_approval') {
+    if (card && !card.result) { card.update(c); return; }
+    if (!waits(c)) return;
+    if (card) { card.root.remove(); cards.delete(t); } // an execution failed, it waits again
+    drop(t);
+    card = new Card(c, app);
+    cards.set(t, card);
+    page.list.append(card.root);
+    inert();
+    if (page.drawn && !old) {
+      app.say('New plan: ' + spoken(c.render.sentence.main));
+      notify();
+    }
+    return;
+  }
+  if (!c.result) return; // needs nobody
+  if (card) {
+    const first = !card.result;
+    card.decided(c);
+    if (first && box && box.open && box.plan === t) box.close();
+    if (first) inert();
+  } else {
+    drop(t);
+    place(c);
+  }
+  if (page.drawn && !old) app.say(spoken(c.result.head));
+}
+
+// drop removes the receipt of a plan; place adds a new one, in place where its card was.
+function drop(t) {
+  const e = document.getElementById(cardId(t));
+  if (e && e.classList.contains('receipt')) e.remove();
+}
+
+function place(c) { page.recent.prepend(receipt(c, app)); }
+
+function shrink() {
+  for (const [t, card] of cards) {
+    if (!card.result || !card.quiet()) continue;
+    const focus = document.activeElement === card.title;
+    const r = receipt(card.card, app, 'h2');
+    r.classList.add('receipt-new');
+    card.root.replaceWith(r);
+    cards.delete(t);
+    if (focus) r.focus({ preventScroll: true });
+    inert();
+    draw();
+  }
+}
+
+// draw sets everything that counts plans.
+function draw() {
+  page.drawn = true;
+  const open = [...cards.values()].filter((c) => !c.result);
+  const n = open.length;
+  page.count.hidden = n === 0;
+  page.count.replaceChildren(String(n), el('span', { class: 'vh' }, ' waiting'));
+  document.title = ended ? 'Session ended: Approvals' : !connected ? 'Not connected: Approvals' : (n ? `(${n}) ` : '') + 'Approvals: ' + spoken([{ k: 'c', v: server.database }]);
+  const iconHref = `/static/icon-${n > 9 ? '9plus' : n}.svg`;
+  const link = document.getElementById('icon');
+  if (link.getAttribute('href') !== iconHref) link.setAttribute('href', iconHref);
+  const busy = n > 0 || page.list.childElementCount > 0;
+  page.head.hidden = !busy;
+  page.h1.textContent = !connected ? `${n} ${plural(n, 'plan was', 'plans were')} waiting` : n === 0 ? 'Nothing waits for you' : `${n} ${plural(n, 'plan waits', 'plans wait')} for you`;
+  if (connected) page.sub.textContent = n > 1 ? 'Oldest first. Nothing runs until you decide.' : n === 1 ? 'Nothing runs until you decide.' : '';
+  page.empty.replaceChildren(...(busy ? [] : empty()));
+  drawIndex(open);
+  while (page.recent.childElementCount > 12) page.recent.lastElementChild.remove();
+  page.recentHead.hidden = page.recent.childElementCount === 0;
+  page.state.lastChild.textContent = connected ? 'Live' : 'Not connected';
+  body.classList.toggle('gone', !connected);
+}
+
+function drawIndex(open) {
+  page.index.hidden = open.length < 2;
+  const items = open.map((card) => {
+    const c = card.card;
+    const flag = el('span', { class: 'flag' });
+    if (c.level === 'loud') { flag.className = 'flag flag-loud'; flag.append(icon('stop'), c.blast_radius.unknown.length ? 'effect unknown' : 'loses data'); }
+    if (c.level === 'check') { flag.className = 'flag flag-check'; flag.append(icon('tri'), 'check'); }
+    card.indexTime = el('span', { class: 'left' }, left(card.remaining()));
+    return el('li', null, el('a', { href: '#' + card.id, onclick: (e) => { e.preventDefault(); card.root.scrollIntoView(); card.root.focus({ preventScroll: true }); inert(); } },
+      sign(c.render.sentence.sign), el('span', { class: 't' }, sentence(c.render.sentence.index)), flag, card.indexTime));
+  });
+  page.index.replaceChildren(el('ol', null, items));
+}
+
+function empty() {
+  const out = [el('section', { class: 'card empty' }, icon('check'), el('h1', null, 'Nothing waits for you'),
+    el('p', null, 'When an agent wants a change that needs a person, it shows up here by itself and this tab\u2019s title counts it.'), notifyButton())];
+  const a = server.approval_required_above_rows;
+  const h = server.hard_max_rows;
+  if (h > 0) {
+    const rule = (dt, dd) => el('div', null, el('dt', null, dt), el('dd', null, dd));
+    out.push(el('dl', { class: 'rule' }, rule(`Up to ${count(a)} rows`, 'runs without asking'),
+      rule(a < h ? `${count(a + 1)} to ${count(h)} rows, every migration` : 'Every migration', 'waits here for you'), rule(`More than ${count(h)} rows`, 'is refused, no approval')));
+  }
+  return out;
+}
+
+function tick() {
+  let again = false;
+  for (const [t, card] of cards) {
+    if (card.result) continue;
+    card.tick();
+    if (card.indexTime) card.indexTime.textContent = left(card.remaining());
+    if (card.remaining() <= 0) { card.refresh(); if (connected) ask(t); }
+  }
+  for (const r of document.querySelectorAll('.receipt')) if (r.tick) r.tick();
+  for (const [t, c] of known) if (c.state === 'approved' && c.expires_at <= app.now() && connected) again = t;
+  if (again) ask(again);
+  if (box && box.tick) box.tick();
+  shrink();
+}
+
+// ---------- deciding ----------
+
+async function approve(card) {
+  const c = card.card;
+  card.sending = 'Approving\u2026';
+  card.note = '';
+  card.refresh();
+  try {
+    if (server.can_recheck) await net.post(`/api/plans/${c.plan_token}/recheck`, {});
+    const sent = { approvedBy: who };
+    if (card.input) sent.confirm = card.input.value;
+    take((await net.post(`/api/plans/${c.plan_token}/approve`, sent)).plan);
+  } catch (e) {
+    card.note = complaint(e);
+    if (e instanceof net.Refused) ask(c.plan_token);
+  }
+  card.sending = '';
+  card.refresh();
+  draw();
+}
+
+function reject(c, opener) {
+  if (box || !connected) return;
+  box = dialog.reject(c, opener, app, async (reason) => {
+    try {
+      take((await net.post(`/api/plans/${c.plan_token}/reject`, { rejectedBy: who, reason })).plan);
+      draw();
+      return '';
+    } catch (e) {
+      if (e instanceof net.Refused) ask(c.plan_token);
+      return complaint(e);
+    }
+  });
+  box.plan = c.plan_token;
+}
+
+function complaint(e) {
+  if (e instanceof net.Refused) return e.message + (e.hint ? ' ' + e.hint : '');
+  return 'The server did not answer. Whether it got your decision shows when it is back.';
+}
+
+// ---------- the stream ----------
+
+async function follow() {
+  for (let wait = 0; !ended;) {
+    if (wait > 0) {
+      await pause(wait);
+      let same;
+      try { same = await net.prove(); } catch { wait = Math.min(8, wait * 2); continue; }
+      if (!same) { end(); return; }
+    }
+    await net.listen(onEvent);
+    if (connected) lost();
+    wait = 1;
+  }
+}
+
+async function onEvent(event, data) {
+  if (event === 'hello' || event === 'resync') {
+    try {
+      const list = await net.get('/api/plans?all=1');
+      const back = !connected;
+      connected = true;
+      server = list.server;
+      skew = server.now - Date.now();
+      takeList(list.plans);
+      if (back) { page.alarm.replaceChildren(); page.alarm.className = ''; app.say('The server is back.'); inert(); }
+      draw();
+      for (const c of cards.values()) c.tick();
+      refresh();
+    } catch { /* the stream ends too, and the loop tries again */ }
+  } else if (event === 'plan' && data.plan) {
+    take(data.plan);
+    draw();
+    if (location.hash.startsWith('#plan/') || location.hash === '#history') route();
+  }
+}
+
+let wake = null;
+async function pause(seconds) {
+  for (let s = seconds; s > 0; s--) {
+    page.sub.textContent = `Trying to reach the server again in ${s} s.`;
+    const now = await new Promise((r) => { wake = () => r(true); setTimeout(() => r(false), 1000); });
+    if (now) break;
+  }
+  page.sub.textContent = 'Trying to reach the server now.';
+}
+
+function lost() {
+  connected = false;
+  goneSince = Date.now();
+  if (box && box.open) box.close();
+  banner(['The server is gone since ', clock(goneSince), '.'], 'Nothing can be decided until it is back. A plan that nobody approved cannot run.',
+    el('button', { class: 'btn btn-small', type: 'button', onclick: () => { if (wake) wake(); } }, 'Try now'));
+  draw();
+  tick();
+  refresh();
+}
+
+// end: another process answers on the port. It gets no secret and no further request.
+function end() {
+  ended = true;
+  banner(['This session has ended.'], 'The server was started again. Its plans have a new link; what waited here cannot run any more.',
+    server.can_open && el('button', { class: 'btn btn-small', type: 'button', onclick: (e) => net.openFromServer().then(() => { e.target.textContent = 'Opened in another tab'; }, (x) => { app.say(x.message); e.target.textContent = 'It could not be opened'; }) }, 'Open it from the server'));
+  page.sub.textContent = 'Gone with the old server.';
+  draw();
+}
+
+function banner(lead, text, action) {
+  page.alarm.className = 'alarm';
+  page.alarm.replaceChildren(el('div', { class: 'wrap' }, icon('plug'), el('p', null, el('strong', null, lead), ' ', text), action || ''));
+}
+
+// ---------- notification, only when asked for ----------
+
+function notifyButton() {
+  if (!('Notification' in window) || Notification.permission === 'denied') return null;
+  if (Notification.permission === 'granted') return el('p', { class: 'help' }, 'A desktop notification tells you when a plan waits.');
+  const b = el('button', { class: 'btn btn-small', type: 'button', onclick: async () => { await Notification.requestPermission(); draw(); } }, 'Notify me on this desktop');
+  return b;
+}
+
+function notify() {
+  if (!document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
+  const n = new Notification('A plan waits in ' + spoken([{ k: 'c', v: server.database }]), { tag: 'plan' });
+  n.onclick = () => { window.focus(); n.close(); };
+}
+
+// ---------- history and one plan ----------
+
+async function route() {
+  const h = location.hash;
+  const isPlan = h.startsWith('#plan/');
+  const isHistory = h === '#history';
+  page.queue.hidden = isPlan || isHistory;
+  page.other.hidden = !page.queue.hidden;
+  page.waiting.toggleAttribute('aria-current', !isHistory && !isPlan);
+  page.historyLink.toggleAttribute('aria-current', isHistory || isPlan);
+  if (!page.queue.hidden) { inert(); return; }
+  try {
+    if (isHistory) showHistory((await net.get('/api/history')).plans);
+    else showPlan(await net.get('/api/plans/' + encodeURIComponent(h.slice(6))));
+  } catch (e) {
+    page.other.replaceChildren(el('div', { class: 'head' }, el('h1', null, isHistory ? 'History' : 'Plan')), el('p', null, complaint(e)));
+  }
+}
+
+function showHistory(plans) {
+  const list = plans.filter((c) => c.result).map((c) => { const r = receipt(c, null, 'h2'); r.removeAttribute('id'); return r; });
+  page.other.replaceChildren(el('div', { class: 'head' }, el('h1', null, 'History'), el('p', null, 'What this server saw end, newest first. The audit log in the database has everything.')),
+    list.length ? el('div', { class: 'stack' }, list) : el('p', null, 'Nothing has ended yet.'));
+}
+
+function showPlan(data) {
+  const c = data.plan;
+  const s = c.render.sentence;
+  page.other.replaceChildren(
+    el('div', { class: 'head' }, el('h1', null, sentence(c.result ? c.result.head : s.main)), el('p', null, c.result ? sentence(c.result.body) : 'It waits for a decision.')),
+    el('div', { class: 'chain' },
+      el('div', { class: 'line' }, data.history.map((x) => el('p', null, el('time', null, x.at ? clock(x.at) : '\u2026'), sentence(x.text)))),
+      agent(c), samples(c), statement(c, true), meta(c, server)));
+}
