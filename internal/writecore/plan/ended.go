@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +38,7 @@ type tombstone struct {
 type history struct {
 	tombstones map[Token]tombstone
 	order      fifo[Token]
-	recent     []Plan // oldest first
+	recent     fifo[Plan]
 
 	rejections     map[Fingerprint]*Decision
 	rejectionOrder fifo[*rejection]
@@ -68,10 +69,7 @@ func (h *history) bury(p *Plan) {
 	if old, full := h.order.push(p.Token, keepTombstones); full {
 		delete(h.tombstones, old)
 	}
-	h.recent = append(h.recent, slim(p))
-	if len(h.recent) > keepRecent {
-		h.recent = slices.Delete(h.recent, 0, len(h.recent)-keepRecent)
-	}
+	h.recent.push(slim(p), keepRecent)
 }
 
 func (h *history) remember(f Fingerprint, d *Decision) {
@@ -103,9 +101,9 @@ func (h *history) get(token Token) (Plan, bool) {
 	if !ok {
 		return Plan{}, false
 	}
-	for i := range slices.Backward(h.recent) {
-		if h.recent[i].Token == token {
-			return snapshot(&h.recent[i]), true
+	for kept := range h.recent.newest() {
+		if kept.Token == token {
+			return snapshot(kept), true
 		}
 	}
 	p := Plan{Token: token, State: t.state, ExecutedRows: t.rows, StopCode: t.stopCode, SupersededBy: t.successor}
@@ -195,4 +193,16 @@ func (f *fifo[T]) push(x T, limit int) (old T, full bool) {
 	old, f.items[f.next] = f.items[f.next], x
 	f.next = (f.next + 1) % limit
 	return old, true
+}
+
+// newest walks from the newest item to the oldest.
+func (f *fifo[T]) newest() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		n := len(f.items)
+		for i := range n {
+			if !yield(&f.items[(f.next-1-i+2*n)%n]) {
+				return
+			}
+		}
+	}
 }

@@ -251,8 +251,11 @@ func (s *Store) Recent(n int) []Plan {
 	defer s.unlock()
 	s.refresh()
 	out := []Plan{}
-	for i := len(s.ended.recent) - 1; i >= 0 && len(out) < n; i-- {
-		out = append(out, snapshot(&s.ended.recent[i]))
+	for p := range s.ended.recent.newest() {
+		if len(out) >= n {
+			break
+		}
+		out = append(out, snapshot(p))
 	}
 	return out
 }
