@@ -37,6 +37,9 @@ func (w *TwoPhaseWrite) Preview(ctx context.Context, req Request) (Reply, error)
 		w.recordRefusal(ctx, req, err, time.Since(started))
 		return Reply{}, err
 	}
+	if d := w.o.Store.Rejected(pv.Payload); d != nil {
+		pv.Warnings = append(pv.Warnings, rejectedBefore(*d))
+	}
 	p, joined, err := w.o.Store.Create(pv, needs)
 	if err != nil {
 		w.recordRefusal(ctx, req, err, time.Since(started))
@@ -61,6 +64,14 @@ func (w *TwoPhaseWrite) Preview(ctx context.Context, req Request) (Reply, error)
 		reply.ApprovalURL = url
 	}
 	return reply, nil
+}
+
+func rejectedBefore(d plan.Decision) plan.Warning {
+	msg := "The same statement was rejected before, at " + d.At.UTC().Format(time.RFC3339)
+	if d.Reason != "" {
+		msg += ", because: " + d.Reason
+	}
+	return plan.Warning{Code: plan.WarnRejectedBefore, Message: msg}
 }
 
 func auditUnavailable() *refusal.Error {
@@ -207,18 +218,20 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 	sc.add("begin", begin(repeatable))
 	sc.add("settings", settings(w.o.StatementTimeout.Milliseconds(), w.o.LockTimeout.Milliseconds()))
 	sc.add("state", step(stateSQL))
-	if s.ServerVersion() < pg15 {
-		sc.add("baseline", step(baselineSQL))
-	}
 	guardSteps(&sc, st, params, m)
+	unstableProbe := st.Class() != sqlguard.Insert && st.UnstableWhere()
 	if st.Class() != sqlguard.Insert {
-		if st.UnstableWhere() {
+		if unstableProbe {
 			sc.add("savepoint", savepointRun)
 		}
 		sc.add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.HardMax, false, m))
-		if st.UnstableWhere() {
+		if unstableProbe {
 			sc.add("undo", undoProbe)
 		}
+	}
+	// What the condition's functions did in the probe was undone but is still counted.
+	if unstableProbe || s.ServerVersion() < pg15 {
+		sc.add("baseline", step(baselineSQL))
 	}
 	runStep, shape := run(st, params, columnNames(st.Target()))
 	sc.add("run", runStep)

@@ -94,14 +94,14 @@ func radius(st *sqlguard.Statement, effects []effect, base map[uint32][3]int64, 
 		ins, upd, del := e.inserted-b[0], e.updated-b[1], e.gone-b[2]
 		label := sqlguard.QuoteName(e.schema, e.name)
 		switch {
+		case e.persistence == "t" && (e.exclusive || ins+upd+del > 0):
+			unknown["the temporary table "+e.name+" was changed"] = true
 		case e.exclusive:
-			unknown[label+" was locked as TRUNCATE and table changes lock it"] = true
+			unknown[label+" was locked as TRUNCATE and changes of a table lock it"] = true
 		case e.kind == "f":
 			unknown[label+" is a foreign table"] = true
 		case e.schema == "pg_catalog" && ins+upd+del > 0:
 			unknown["the system catalog "+label+" changed"] = true
-		case e.persistence == "t" && ins+upd+del > 0:
-			unknown["the temporary table "+e.name+" changed"] = true
 		}
 		if ins+upd+del == 0 && e.root != target.OID {
 			continue
