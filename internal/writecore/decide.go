@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
@@ -54,15 +55,20 @@ func (w *TwoPhaseWrite) recordDecision(ctx context.Context, tool string, status 
 
 // RecordExpired writes the row of a plan that expired; the store calls it.
 func (w *TwoPhaseWrite) RecordExpired(p plan.Plan) {
-	w.recordEnded(p, "EXPIRED_TOKEN")
+	w.recordEnded(p, refusal.ExpiredToken)
+}
+
+// RecordSuperseded writes the row of a plan that a newer preview replaced; the store calls it.
+func (w *TwoPhaseWrite) RecordSuperseded(p plan.Plan) {
+	w.recordEnded(p, refusal.SupersededPlan)
 }
 
 // recordEnded writes the row of a plan that ended without a decision.
-func (w *TwoPhaseWrite) recordEnded(p plan.Plan, code string) {
+func (w *TwoPhaseWrite) recordEnded(p plan.Plan, code refusal.Code) {
 	_ = w.o.Audit.Record(context.Background(), audit.Event{
 		Tool: p.Tool, Reason: p.Reason, Statement: p.Payload.Statement, Params: p.Payload.Params,
 		PreviewRows: &p.AffectedRows, PlanToken: string(p.Token), Status: audit.Failed,
-		CallerID: w.o.CallerID, ErrorCode: code,
+		CallerID: w.o.CallerID, ErrorCode: string(code),
 	}) // loud and counted there
 }
 
