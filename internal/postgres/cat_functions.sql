@@ -3,7 +3,7 @@ WITH path AS (
   SELECT n.oid AS nsp FROM pg_catalog.pg_namespace n WHERE n.nspname = ANY (pg_catalog.current_schemas(true))
 )
 SELECT w.ord, pg_catalog.json_build_object(
-  'OID', p.oid, 'Schema', n.nspname, 'Name', p.proname,
+  'OID', p.oid::bigint, 'Schema', n.nspname, 'Name', p.proname,
   'Volatility', pg_catalog.ascii(p.provolatile::text), 'Kind', pg_catalog.ascii(p.prokind::text),
   'Extension', COALESCE(x.extname, ''), 'OnPath', p.pronamespace IN (SELECT path.nsp FROM path))
 FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]))

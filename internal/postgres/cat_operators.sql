@@ -1,7 +1,7 @@
 -- $1: operator symbols. The functions behind every operator of that symbol; OnPath is that of the
 -- operator, since the operator is what a text names.
 SELECT w.ord, pg_catalog.json_build_object(
-  'OID', p.oid, 'Schema', n.nspname, 'Name', p.proname,
+  'OID', p.oid::bigint, 'Schema', n.nspname, 'Name', p.proname,
   'Volatility', pg_catalog.ascii(p.provolatile::text), 'Kind', pg_catalog.ascii(p.prokind::text),
   'Extension', COALESCE(pg_catalog.max(x.extname), ''),
   'OnPath', pg_catalog.bool_or(opn.nspname = ANY (pg_catalog.current_schemas(true))))

@@ -61,11 +61,11 @@ WITH RECURSIVE path AS (
   ) e
 )
 SELECT hit.ord, pg_catalog.json_build_object(
-  'OID', c.oid, 'Schema', n.nspname, 'Name', c.relname,
+  'OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname,
   'Kind', pg_catalog.ascii(c.relkind::text), 'Persistence', pg_catalog.ascii(c.relpersistence::text),
   'Columns', (
     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
-      'Name', a.attname, 'Number', a.attnum, 'TypeOID', a.atttypid,
+      'Name', a.attname, 'Number', a.attnum, 'TypeOID', a.atttypid::bigint,
       'Type', pg_catalog.format_type(a.atttypid, a.atttypmod),
       'NotNull', a.attnotnull, 'Generated', a.attgenerated <> '', 'Identity', pg_catalog.ascii(a.attidentity::text),
       'HasDefault', a.atthasdef AND a.attgenerated = '' OR t.typdefault IS NOT NULL,
@@ -95,7 +95,7 @@ SELECT hit.ord, pg_catalog.json_build_object(
   'ViewDef', CASE WHEN c.relkind = 'v' THEN pg_catalog.pg_get_viewdef(c.oid) ELSE '' END,
   'Below', (
     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
-      'OID', bc.oid, 'Schema', bn.nspname, 'Name', bc.relname, 'Kind', pg_catalog.ascii(bc.relkind::text)) ORDER BY bc.oid)
+      'OID', bc.oid::bigint, 'Schema', bn.nspname, 'Name', bc.relname, 'Kind', pg_catalog.ascii(bc.relkind::text)) ORDER BY bc.oid)
     FROM below b
     JOIN pg_catalog.pg_class bc ON bc.oid = b.oid
     JOIN pg_catalog.pg_namespace bn ON bn.oid = bc.relnamespace
@@ -105,8 +105,9 @@ SELECT hit.ord, pg_catalog.json_build_object(
     WHERE tree.root = c.oid AND tree.oid <> c.oid AND tc.relkind = 'f'),
   'HasInsteadOf', EXISTS (
     SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 64 <> 0),
-  'Updatable', CASE WHEN c.relkind IN ('r', 'p', 'v', 'f') THEN pg_catalog.pg_relation_is_updatable(c.oid, true) ELSE 0 END,
-  'Closure', (SELECT pg_catalog.json_agg(k.oid ORDER BY k.oid) FROM closure k WHERE k.root = c.oid)
+  'Updatable', CASE WHEN c.relkind IN ('r', 'p') THEN 28 -- INSERT 8, UPDATE 4, DELETE 16; the function would take a lock
+                    WHEN c.relkind IN ('v', 'f') THEN pg_catalog.pg_relation_is_updatable(c.oid, true) ELSE 0 END,
+  'Closure', (SELECT pg_catalog.json_agg(k.oid::bigint ORDER BY k.oid) FROM closure k WHERE k.root = c.oid)
 )
 FROM hit
 JOIN pg_catalog.pg_class c ON c.oid = hit.root

@@ -3,8 +3,10 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
@@ -41,6 +43,12 @@ func retryableRead(replies []wire.Reply, err error) bool {
 func (p *Pool) readError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || !errors.Is(err, wire.ErrConnectionLost) {
 		return err
+	}
+	var exceeded *pgproto3.ExceededMaxBodyLenErr
+	if errors.As(err, &exceeded) {
+		return refusal.New(refusal.QueryFailed,
+			fmt.Sprintf("one row is larger than %d MB", maxMessage>>20),
+			"select a part of the large column, for example left(column, 1000) or substr(column, from, length)")
 	}
 	return refusal.New(refusal.DatabaseUnavailable, "the connection to the database was lost",
 		"call again; if it happens again, look at the server's log")

@@ -1,0 +1,268 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
+)
+
+// QueryLimits bound one query.
+type QueryLimits struct {
+	Rows    int           // rows returned; 0 = 1000
+	Bytes   int64         // about the size of the rows as JSON; 0 = 1 MiB
+	Timeout time.Duration // statement_timeout, of planning and of running each; 0 = 10 s
+}
+
+// QueryResult holds rows by columns, every value as JSON (contract, "Values").
+type QueryResult struct {
+	Columns []string // unique: a, a_2
+	Types   []string // format_type, of a domain its base type
+	Rows    [][]json.RawMessage
+	// Truncated is true only if there was more.
+	Truncated bool
+	// Shortened names the columns of which a cell was cut.
+	Shortened []string
+	// Hint says why the answer is short, when it is not the row limit.
+	Hint string
+}
+
+// maxCell is where the text of one cell is cut.
+const maxCell = 64 << 10
+
+const declare = "DECLARE sw_c NO SCROLL CURSOR FOR "
+
+// Query runs a checked read in one flush: READ ONLY, behind DECLARE CURSOR (there a COMMIT is a
+// syntax error and a data-modifying WITH is refused), read with a bound, always rolled back. Before
+// a row is read, and again after, the relations this backend has locked must be among those that
+// the guard saw.
+//
+// Refusals: QUERY_FAILED, STATEMENT_TIMEOUT, LOCK_TIMEOUT, TABLE_NOT_ALLOWLISTED, TOO_BUSY,
+// DATABASE_UNAVAILABLE, INVALID_INPUT. See TestQueryIsOneRoundTrip, TestS21QueryIsBounded.
+func (p *Pool) Query(ctx context.Context, st *sqlguard.Statement, limits QueryLimits) (*QueryResult, error) {
+	if st.Class() != sqlguard.Read {
+		return nil, fmt.Errorf("running a statement of class %q as a query", st.Class())
+	}
+	if limits.Rows <= 0 {
+		limits.Rows = 1000
+	}
+	if limits.Bytes <= 0 {
+		limits.Bytes = 1 << 20
+	}
+	if limits.Timeout <= 0 {
+		limits.Timeout = 10 * time.Second
+	}
+	more := false
+	for range 4 {
+		q := &query{statement: st, limits: limits}
+		_, err := p.read(ctx, func(s *Session) ([]wire.Reply, error) { return q.run(ctx, s) })
+		if err != nil {
+			return nil, err
+		}
+		q.result.Truncated = q.result.Truncated || more
+		if !q.unwitnessed() {
+			return q.result, nil
+		}
+		// The byte bound stopped the flush before its second witness, and the text calls functions
+		// that may have read something. The same rows again, by number, so that it can testify.
+		limits.Rows, more = len(q.result.Rows), true
+	}
+	return nil, refusal.New(refusal.QueryFailed, "the rows are so large, and change so quickly, that the answer could not be bounded",
+		"select fewer or shorter columns")
+}
+
+// query is one attempt.
+type query struct {
+	statement *sqlguard.Statement
+	limits    QueryLimits
+
+	columns []wire.Column
+	rows    [][][]byte
+	cut     map[[2]int]bool // cells that were shortened, by row and column
+	bytes   int64
+
+	more     bool // there was a row that was not kept
+	stopped  bool // because of the byte bound
+	unproven bool // the second witness did not run
+	result   *QueryResult
+}
+
+func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
+	*q = query{statement: q.statement, limits: q.limits, cut: map[[2]int]bool{}}
+	params, err := s.encodeFor(ctx, q.statement, refusal.QueryFailed)
+	if err != nil {
+		return nil, err
+	}
+	closure := q.statement.LockClosure()
+	f := newReadFlush(s, q.limits.Timeout)
+	f.agent("declare", declare, q.statement.SQL(), params)
+	f.witness("witness", closure, false)
+	f.routines(q.statement.Routines())
+	f.add("fetch", wire.Step{SQL: fmt.Sprintf("FETCH FORWARD %d FROM sw_c", q.limits.Rows+1)})
+	f.witness("witness2", closure, true)
+
+	// The server's own timeouts come first; this is for a server that does not answer.
+	bounded, cancel := context.WithTimeout(ctx, 2*q.limits.Timeout+5*time.Second)
+	defer cancel()
+	fetch := f.position("fetch")
+	replies, err := f.send(bounded, s, func(segment, step int, columns []wire.Column, row [][]byte) {
+		if segment == 0 && step == fetch {
+			q.take(columns, row, cancel)
+		}
+	})
+	if err != nil {
+		return replies, err
+	}
+	reply := replies[0]
+	if q.stopped && reply.Err != nil && reply.Err.SQLState == "57014" && ctx.Err() == nil {
+		reply.Err, q.unproven = nil, true // our own cancel, before the second witness
+	} else if err := f.refuse(ctx, s, reply, refusal.QueryFailed); err != nil {
+		return replies, err
+	}
+	if q.columns == nil && len(reply.Results) > fetch {
+		q.columns = reply.Results[fetch].Columns
+	}
+	return replies, q.render(ctx, s)
+}
+
+// take keeps one row, bounded. stop cancels the running FETCH.
+func (q *query) take(columns []wire.Column, row [][]byte, stop func()) {
+	if q.columns == nil {
+		q.columns = slices.Clone(columns)
+	}
+	if q.stopped || q.more {
+		return
+	}
+	if len(q.rows) == q.limits.Rows {
+		q.more = true
+		return
+	}
+	limit := maxCell
+	size := q.size(row, limit)
+	if len(q.rows) == 0 && size > q.limits.Bytes { // one row is always shown, if need be with less of each cell
+		limit = max(int(q.limits.Bytes)/(2*len(row)), 64)
+		size = q.size(row, limit)
+	}
+	if len(q.rows) > 0 && q.bytes+size > q.limits.Bytes {
+		q.more, q.stopped = true, true
+		stop()
+		return
+	}
+	q.bytes += size
+	kept := make([][]byte, len(row))
+	for i, v := range row {
+		switch {
+		case v == nil:
+		case len(v) > limit:
+			kept[i] = shorten(v, limit, len(v))
+			q.cut[[2]int{len(q.rows), i}] = true
+		default:
+			kept[i] = append(make([]byte, 0, len(v)), v...)
+		}
+	}
+	q.rows = append(q.rows, kept)
+}
+
+// size estimates a row as a JSON object.
+func (q *query) size(row [][]byte, cell int) int64 {
+	n := 3
+	for i, v := range row {
+		n += len(q.columns[i].Name) + 6 + min(len(v), cell)
+	}
+	return int64(n)
+}
+
+// shorten cuts v to at most limit bytes, at the end of a character, and says how long it was.
+func shorten(v []byte, limit, length int) []byte {
+	cut := min(limit, len(v))
+	for cut > 0 && cut < len(v) && !utf8.RuneStart(v[cut]) {
+		cut--
+	}
+	return fmt.Appendf(slices.Clone(v[:cut:cut]), "… (%d bytes)", length)
+}
+
+// render turns the kept rows into the result and holds the byte bound once more, now on the JSON.
+func (q *query) render(ctx context.Context, s *Session) error {
+	oids := make([]uint32, len(q.columns))
+	for i, c := range q.columns {
+		oids[i] = c.OID
+	}
+	types, err := s.typesOf(ctx, oids)
+	if err != nil {
+		return err
+	}
+	r := &QueryResult{Columns: uniqueNames(q.columns), Rows: [][]json.RawMessage{}, Truncated: q.more}
+	for _, oid := range oids {
+		r.Types = append(r.Types, types[oid].name)
+	}
+	shortened := map[int]bool{}
+	var total int64
+	for i, row := range q.rows {
+		out := make([]json.RawMessage, len(row))
+		size := int64(3)
+		for j, v := range row {
+			if q.cut[[2]int{i, j}] {
+				out[j] = quoteJSON(nil, v)
+			} else {
+				out[j] = renderValue(v, oids[j], types)
+			}
+			size += int64(len(out[j]) + len(r.Columns[j]) + 4)
+		}
+		if i > 0 && total+size > q.limits.Bytes { // escapes made it longer than estimated
+			r.Truncated = true
+			q.stopped = true
+			break
+		}
+		total += size
+		for j := range row {
+			shortened[j] = shortened[j] || q.cut[[2]int{i, j}]
+		}
+		r.Rows = append(r.Rows, out)
+	}
+	for j, name := range r.Columns {
+		if shortened[j] {
+			r.Shortened = append(r.Shortened, name)
+		}
+	}
+	if q.stopped {
+		r.Hint = fmt.Sprintf("These %d rows are as many as fit into query.maxBytes (%d bytes); there are more. Select fewer or shorter columns, or page by a key.",
+			len(r.Rows), q.limits.Bytes)
+	}
+	q.result = r
+	return nil
+}
+
+// unwitnessed tells whether the byte bound cut the second witness off where functions outside
+// pg_catalog may have read something.
+func (q *query) unwitnessed() bool {
+	return q.unproven && slices.ContainsFunc(q.statement.Routines(), func(r sqlguard.Routine) bool {
+		return r.OID >= firstUserOID
+	})
+}
+
+// uniqueNames gives columns of equal name a suffix that no other column has.
+func uniqueNames(columns []wire.Column) []string {
+	taken := map[string]bool{}
+	for _, c := range columns {
+		taken[c.Name] = true
+	}
+	used := map[string]bool{}
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		name := c.Name
+		for k := 2; used[name]; k++ {
+			if try := fmt.Sprintf("%s_%d", c.Name, k); !taken[try] && !used[try] {
+				name = try
+			}
+		}
+		used[name] = true
+		out[i] = name
+	}
+	return out
+}
