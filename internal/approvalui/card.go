@@ -56,7 +56,7 @@ type Detail struct {
 	Value string `json:"value"`
 }
 
-// Radius is the blast radius, target first, then by count.
+// Radius is the blast radius, target first, then by count, the largest next to the total.
 type Radius struct {
 	TotalRows int64        `json:"total_rows"`
 	Unnamed   int64        `json:"unnamed_rows"`
@@ -197,7 +197,7 @@ func radiusOf(p plan.Preview) Radius {
 		if (a.Table == p.Target) != (b.Table == p.Target) {
 			return a.Table == p.Target
 		}
-		return a.Inserted+a.Updated+a.Deleted > b.Inserted+b.Updated+b.Deleted
+		return a.Inserted+a.Updated+a.Deleted < b.Inserted+b.Updated+b.Deleted
 	})
 	return r
 }

@@ -114,10 +114,14 @@ func cautionsOf(p plan.Plan, band *Band) []Caution {
 	out := []Caution{}
 	if e := p.Earlier; e != nil {
 		t := Text{quoted(actorOr(e.Actor)), words(" rejected this same statement at "), {Clock, stamp(e.At)}}
+		tail := "."
 		if e.Reason != "" {
 			t = append(t, words(" with “"), quoted(e.Reason), words("”"))
+			if strings.ContainsRune(".!?", rune(e.Reason[len(e.Reason)-1])) {
+				tail = ""
+			}
 		}
-		out = append(out, Caution{plan.WarnRejectedBefore, "rejected", append(t, words(". It has not changed since."))})
+		out = append(out, Caution{plan.WarnRejectedBefore, "rejected", append(t, words(tail+" It has not changed since."))})
 	}
 	slow := slowLock(p.Preview)
 	var notes []Caution

@@ -220,7 +220,7 @@ func addEffect(list []effect, table string, n int64, more bool) []effect {
 }
 
 func arrange(list []effect) (sum int64) {
-	sort.SliceStable(list, func(i, j int) bool { return list[i].rows > list[j].rows })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].rows < list[j].rows })
 	for _, e := range list {
 		sum += e.rows
 	}

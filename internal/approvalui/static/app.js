@@ -112,7 +112,7 @@ function frame() {
   page.h1 = el('h1');
   page.sub = el('p');
   page.index = el('nav', { class: 'index', 'aria-label': 'Waiting plans', hidden: true });
-  page.list = el('div');
+  page.list = el('div', { class: 'list' });
   page.empty = el('div');
   page.recentHead = el('h2', { class: 'gap' }, 'Decided lately');
   page.recent = el('div', { class: 'stack' });
@@ -198,19 +198,31 @@ function take(c, old) {
     if (first && box && box.open && box.plan === t) box.close();
     if (first) inert();
   } else {
-    drop(t);
     place(c);
   }
   if (page.drawn && !old) app.say(spoken(c.result.head));
 }
 
-// drop removes the receipt of a plan; place adds a new one, in place where its card was.
+// drop removes the receipt of a plan.
 function drop(t) {
   const e = document.getElementById(cardId(t));
   if (e && e.classList.contains('receipt')) e.remove();
 }
 
-function place(c) { page.recent.prepend(receipt(c, app)); }
+// place shows what became of a plan: where its card was, else as the newest below.
+function place(c) {
+  const e = document.getElementById(cardId(c.plan_token));
+  if (!e || !e.classList.contains('receipt')) {
+    page.recent.prepend(receipt(c, app));
+    return;
+  }
+  const fresh = e.classList.contains('receipt-new');
+  const r = receipt(c, app, fresh ? 'h2' : 'h3');
+  r.classList.toggle('receipt-new', fresh);
+  const focus = e.contains(document.activeElement);
+  e.replaceWith(r);
+  if (focus) r.focus({ preventScroll: true });
+}
 
 function shrink() {
   for (const [t, card] of cards) {

@@ -144,7 +144,7 @@ export function statement(c, open) {
   const lines = c.statement.split('\n');
   const long = !open && (lines.length > 6 || c.statement.length > 400);
   const n = c.params.length;
-  const params = n === 0 ? 'no parameters' : `${count(n)} ${plural(n, 'parameter', 'parameters')}`;
+  const params = n === 0 ? (/\$\d/.test(c.statement) ? 'parameters are not kept after the end' : 'no parameters') : `${count(n)} ${plural(n, 'parameter', 'parameters')}`;
   let shown = c.statement;
   let about = params;
   if (long) {
@@ -152,7 +152,7 @@ export function statement(c, open) {
     about = (lines.length > 4 ? `first 4 of ${count(lines.length)} lines, ` : 'the beginning, ') + `${count(c.statement.length)} characters in all, ${params}`;
   }
   const pre = (text, more) => el('pre', { class: 'sql' }, highlight(text), more && ' \u2026');
-  const head = c.params.slice(0, 12).map(param);
+  const head = long ? [] : c.params.slice(0, 12).map(param);
   return el('section', { class: 'sec' },
     el('div', { class: 'sec-head' }, el('h3', null, 'Statement'), el('span', null, about)),
     pre(shown, long),
@@ -164,7 +164,7 @@ export function statement(c, open) {
 
 function value(p, text) {
   const quote = p.cell.t === 'text' ? '"' : '';
-  return el('code', null, quote, outside(text), quote);
+  return el('code', null, quote, outside(text, { blanks: true }), quote);
 }
 
 function param(p) {

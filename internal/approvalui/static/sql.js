@@ -14,8 +14,7 @@ export function highlight(text) {
   let after = ''; // the last dangerous verb: DELETE FROM, DROP COLUMN
   for (const [t] of text.matchAll(TOKEN)) {
     const w = t.toLowerCase();
-    const nodes = outside(t.replace(/ +$/, ''), { lines: true });
-    const tail = t.match(/ +$/);
+    const nodes = outside(t, { lines: true });
     if (DANGER.has(w)) {
       out.push(el('span', { class: 'kw-del' }, nodes));
       after = w;
@@ -31,7 +30,6 @@ export function highlight(text) {
       out.push(...nodes);
       if (/\S/.test(t)) after = '';
     }
-    if (tail) out.push(document.createTextNode(tail[0]));
   }
   return out;
 }

@@ -65,12 +65,12 @@ function codeOf(cp) {
 
 // outside turns text from outside into nodes: text nodes, and a visible code for each character
 // that would not be seen. lines keeps line breaks and tabs (statements, prose); breaks allows a
-// line break after each dot (names).
-export function outside(text, { lines = false, breaks = false } = {}) {
+// line break after each dot (names); blanks makes blanks at the end visible (values).
+export function outside(text, { lines = false, breaks = false, blanks = false } = {}) {
   const out = [];
   let plain = '';
   const flush = () => { if (plain) { out.push(document.createTextNode(plain)); plain = ''; } };
-  const body = text.replace(/ +$/, '');
+  const body = blanks ? text.replace(/ +$/, '') : text;
   for (const ch of body) {
     if (HIDDEN.test(ch) && !(lines && (ch === '\n' || ch === '\t'))) {
       flush();
@@ -81,8 +81,8 @@ export function outside(text, { lines = false, breaks = false } = {}) {
     if (breaks && ch === '.') { flush(); out.push(el('wbr')); }
   }
   flush();
-  const blanks = text.length - body.length;
-  if (blanks > 0) out.push(el('span', { class: 'blanks', title: 'trailing blanks' }, '\u2420'.repeat(Math.min(blanks, 20)), el('span', { class: 'vh' }, ` ${blanks} trailing blanks`)));
+  const n = text.length - body.length;
+  if (n > 0) out.push(el('span', { class: 'blanks', title: n + ' trailing blanks' }, '\u2420'.repeat(Math.min(n, 20)), el('span', { class: 'vh' }, ` ${n} trailing blanks`)));
   return out;
 }
 
@@ -94,7 +94,7 @@ export function hiddenIn(text) {
 // name shows an identifier or a value in the mono voice.
 export function name(text, attrs) {
   const odd = /[^\x20-\x7e]/.test(text) ? 'odd' : null;
-  return el('code', { class: odd, ...attrs }, outside(text, { breaks: true }));
+  return el('code', { class: odd, ...attrs }, outside(text, { breaks: true, blanks: true }));
 }
 
 // sentence renders the segments that the server made.
@@ -121,7 +121,7 @@ export function cell(c) {
   if (c.t === 'null') return [el('i', { class: 'null' }, 'NULL')];
   if (c.t === 'absent') return [el('span', { class: 'dim' }, 'unchanged')];
   if (c.t === 'text' && c.v === '') return [el('span', { class: 'dim' }, 'empty text')];
-  return outside(c.v);
+  return outside(c.v, { blanks: true });
 }
 
 export function time(ms) {
