@@ -104,6 +104,17 @@ func Check(data []byte) error {
 	return nil
 }
 
+// Members takes an object apart, one level deep. Errors are those of [Decode].
+func Members(data []byte) (Object, error) {
+	if err := Check(data); err != nil {
+		return nil, err
+	}
+	var out Object
+	d := decoder{jsontext.NewDecoder(bytes.NewBuffer(data))}
+	err := d.object("", reflect.ValueOf(&out).Elem(), false)
+	return out, err
+}
+
 // syntaxError puts jsontext's finding into our words.
 func syntaxError(err error) *Error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

@@ -151,6 +151,18 @@ func TestErrorsName(t *testing.T) {
 	require.Equal(t, `set["a b"].c`, strictjson.Join(strictjson.Join("set", "a b"), "c"))
 }
 
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	members, err := strictjson.Members([]byte(` {"b": {"x":1.0}, "a":null} `))
+	require.NoError(t, err)
+	require.Equal(t, strictjson.Object{{Name: "b", Value: []byte(`{"x":1.0}`)}, {Name: "a", Value: []byte("null")}}, members)
+	for _, text := range []string{"", "[]", "null", `{"a":1,"a":2}`, `{} {}`} {
+		_, err := strictjson.Members([]byte(text))
+		var own *strictjson.Error
+		require.ErrorAs(t, err, &own)
+	}
+}
+
 // A mistake of the programmer is not the agent's: no *Error.
 func TestDecodeIntoTheWrongType(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,157 @@
+// Package config makes one immutable Config of a file, the environment and the defaults.
+//
+// It guarantees that a mistake in the configuration is loud: an unknown or duplicate key, a wrong
+// type ("12" for 12, null), a value out of range, an impossible combination, or a setting that
+// this version cannot honour yet, refuses the start and names the key and where it stands. No
+// setting is ever dropped in silence, since the one dropped may be the one that keeps a database
+// safe. See TestS22LoudAboutMistakes.
+//
+// It must never print or log a connection string, a token or a hash: not in errors, not through
+// %v, slog or encoding/json. And it must never be read twice: what was decided at the start holds.
+//
+// The file is read strictly before viper sees it, and the environment is parsed here, because viper
+// turns "12" into 12, 12.7 into 12 and "abc" into 0. What is left to viper is what it does well:
+// laying environment over file over defaults.
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+)
+
+// Config is the whole configuration, checked. Its %v, %+v, %#v and slog forms hold no secret.
+type Config struct {
+	Database       Database
+	Allowlist      Allowlist
+	Write          Write
+	Query          Query
+	Migration      Migration
+	ApprovalServer ApprovalServer
+	Audit          Audit
+	CallerID       string
+}
+
+// Database says how to get in. Both URLs are set.
+type Database struct {
+	ReadonlyURL          string `json:"-"`
+	WriterURL            string `json:"-"`
+	MigrationRole        string // "" = migrations run as the writer
+	AllowPrivilegedRoles bool
+	MaxConnections       int32 // per pool
+}
+
+// Allowlist holds what may be read (empty: everything) and written (empty: nothing).
+type Allowlist struct {
+	Read  sqlguard.Allowlist
+	Write sqlguard.Allowlist
+}
+
+// Write bounds writes and plans.
+type Write struct {
+	PlanTTL                   time.Duration
+	ApprovalTTL               time.Duration
+	StatementTimeout          time.Duration
+	LockTimeout               time.Duration
+	ExecuteWait               time.Duration
+	ApprovalRequiredAboveRows int64
+	HardMaxRows               int64 // ≥ ApprovalRequiredAboveRows
+	MaxOpenPlans              int
+}
+
+// Query bounds reads.
+type Query struct {
+	StatementTimeout time.Duration
+	MaxRows          int
+	MaxBytes         int64
+	AllowFunctions   []string
+}
+
+// Migration bounds what a migration's preview may do.
+type Migration struct {
+	PreviewLock     time.Duration
+	MaxPreviewBytes int64
+}
+
+// When the server opens the browser by itself.
+const (
+	OpenBrowserAuto   = "auto" // where a desktop session exists
+	OpenBrowserAlways = "always"
+	OpenBrowserNever  = "never"
+)
+
+// ApprovalServer is the page. AuthToken "" means that the server draws one.
+type ApprovalServer struct {
+	Enabled          bool
+	Port             int
+	RequireAuth      bool
+	AuthToken        string `json:"-"`
+	OpenBrowser      string
+	ExposeRawPayload bool
+	ConfirmAboveRows int64
+}
+
+// Audit says what must be, and what also is, recorded.
+type Audit struct {
+	Required bool
+	Reads    bool
+}
+
+// String is the configuration for people, without secrets.
+func (c Config) String() string {
+	return fmt.Sprintf("database: %s; readable: %s; writable: %s; write: %+v; query: %+v; migration: %+v; approvalServer: %s; audit: %+v; callerId: %q",
+		c.Database, readable(c.Allowlist.Read), writable(c.Allowlist.Write), c.Write, c.Query, c.Migration, c.ApprovalServer, c.Audit, c.CallerID)
+}
+
+// GoString keeps %#v from printing secrets.
+func (c Config) GoString() string { return "config.Config{" + c.String() + "}" }
+
+// LogValue keeps slog from printing secrets.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// String leaves out the connection strings: they hold passwords, in several notations.
+func (d Database) String() string {
+	return fmt.Sprintf("{readonly: %s, writer: %s, migrationRole: %q, allowPrivilegedRoles: %t, maxConnections: %d}",
+		given(d.ReadonlyURL), given(d.WriterURL), d.MigrationRole, d.AllowPrivilegedRoles, d.MaxConnections)
+}
+
+// GoString keeps %#v from printing secrets.
+func (d Database) GoString() string { return "config.Database" + d.String() }
+
+// LogValue keeps slog from printing secrets.
+func (d Database) LogValue() slog.Value { return slog.StringValue(d.String()) }
+
+// String leaves out the token.
+func (a ApprovalServer) String() string {
+	return fmt.Sprintf("{enabled: %t, port: %d, requireAuth: %t, authToken: %s, openBrowser: %s, exposeRawPayload: %t, confirmAboveRows: %d}",
+		a.Enabled, a.Port, a.RequireAuth, given(a.AuthToken), a.OpenBrowser, a.ExposeRawPayload, a.ConfirmAboveRows)
+}
+
+// GoString keeps %#v from printing secrets.
+func (a ApprovalServer) GoString() string { return "config.ApprovalServer" + a.String() }
+
+// LogValue keeps slog from printing secrets.
+func (a ApprovalServer) LogValue() slog.Value { return slog.StringValue(a.String()) }
+
+func given(secret string) string {
+	if secret == "" {
+		return "(not set)"
+	}
+	return "(set)"
+}
+
+func readable(a sqlguard.Allowlist) string {
+	if a.Empty() {
+		return "everything (allowlist.read is empty)"
+	}
+	return a.String()
+}
+
+func writable(a sqlguard.Allowlist) string {
+	if a.Empty() {
+		return "nothing (allowlist.write is empty: every write is refused)"
+	}
+	return a.String()
+}
