@@ -81,7 +81,7 @@ func TestQueryValues(t *testing.T) {
 		{"SELECT 'x' k, count(*) FROM generate_series(1,3) GROUP BY 1", `"x","3"`, "text,bigint"},
 		{"SELECT '1 2'::int2vector, ROW(1,'a',NULL), 'x'::name, 26::oid", `"1 2","(1,a,)","x","26"`, ""},
 		{`SELECT E'a\tb\u0001\u2028"\\<>&ü😀'`, `"a\tb\u0001\u2028\"\\<>&ü😀"`, ""},
-		{"SELECT ARRAY[[true],[NULL]]", `[[true],[null]]`, ""},
+		{"SELECT ARRAY[[true],[NULL::bool]]", `[[true],[null]]`, ""},
 	} {
 		r := mustQuery(t, b, c.sql)
 		require.Len(t, r.Rows, 1, c.sql)
