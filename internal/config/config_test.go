@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -379,8 +380,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 		}
 		parts := strings.Split(k.Name, ".")
 		text := value
-		for i := len(parts) - 1; i >= 0; i-- {
-			text = fmt.Sprintf(`{%q: %s}`, parts[i], text)
+		for _, part := range slices.Backward(parts) {
+			text = fmt.Sprintf(`{%q: %s}`, part, text)
 		}
 		cfg, _, err := setup(t, `{`+urls+`,`+strings.TrimPrefix(text, "{")).load()
 		require.NoError(t, err, k.Name)
@@ -425,10 +426,10 @@ func TestS20SecretsStayIn(t *testing.T) {
 func TestMisspeltVariables(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
-		"environment variable SW_APROVAL_TTL_MS is not a setting; did you mean SW_APPROVAL_TTL_MS?",
+		"environment variable SW_APPROVAL_TTLMS is not a setting; did you mean SW_APPROVAL_TTL_MS?",
 		"environment variable SW_HARD_MAX_ROW is not a setting; did you mean SW_HARD_MAX_ROWS?",
 	}, config.Misspelt([]string{
-		"SW_HARD_MAX_ROW=5", "SW_APROVAL_TTL_MS=1", "SW_HARD_MAX_ROWS=5", "SW_POSTGRES_CONFIG=x", "SW_TEST_POSTGRES_URL=x", "SW_UNRELATED_THING_OF_OTHERS=1",
+		"SW_HARD_MAX_ROW=5", "SW_APPROVAL_TTLMS=1", "SW_HARD_MAX_ROWS=5", "SW_POSTGRES_CONFIG=x", "SW_TEST_POSTGRES_URL=x", "SW_UNRELATED_THING_OF_OTHERS=1",
 		"PATH=/bin", "HARD_MAX_ROW=5", "broken",
 	}))
 }

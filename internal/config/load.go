@@ -111,7 +111,7 @@ func readBounded(path string) ([]byte, error) {
 	if info.Size() > maxFileBytes {
 		return nil, fmt.Errorf("it is larger than %d bytes", maxFileBytes)
 	}
-	return os.ReadFile(path)
+	return os.ReadFile(path) //nolint:gosec // the file that the operator named
 }
 
 // takeFile decodes strictly, then gives viper exactly what the file holds.
@@ -166,8 +166,8 @@ func collect(data []byte, t reflect.Type, prefix string, given map[string]bool) 
 	for _, m := range members {
 		name := strictjson.Join(prefix, m.Name)
 		section := false
-		for i := range t.NumField() {
-			if f := t.Field(i); f.Tag.Get("json") == m.Name && f.Type.Kind() == reflect.Struct {
+		for f := range t.Fields() {
+			if f.Tag.Get("json") == m.Name && f.Type.Kind() == reflect.Struct {
 				section = true
 				if err := collect(m.Value, f.Type, name, given); err != nil {
 					return err

@@ -277,8 +277,8 @@ func fieldNamed(t reflect.Type, name string) (reflect.StructField, bool) {
 	if name == "" {
 		return reflect.StructField{}, false
 	}
-	for i := range t.NumField() {
-		if f := t.Field(i); tagName(f) == name {
+	for f := range t.Fields() {
+		if tagName(f) == name {
 			return f, true
 		}
 	}
@@ -287,8 +287,8 @@ func fieldNamed(t reflect.Type, name string) (reflect.StructField, bool) {
 
 func fieldNames(t reflect.Type) []string {
 	var names []string
-	for i := range t.NumField() {
-		if name := tagName(t.Field(i)); name != "" {
+	for f := range t.Fields() {
+		if name := tagName(f); name != "" {
 			names = append(names, name)
 		}
 	}

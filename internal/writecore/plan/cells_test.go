@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,9 +196,7 @@ func ended(code refusal.Code) map[string]cell {
 }
 
 func with(row map[string]cell, changes map[string]cell) map[string]cell {
-	for name, c := range changes {
-		row[name] = c
-	}
+	maps.Copy(row, changes)
 	return row
 }
 

@@ -61,8 +61,7 @@ func trim(statement string) string { return strings.Trim(statement, " \t\n\r\f\v
 
 func badParam(i int, err error) error {
 	detail := err.Error()
-	var own *strictjson.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*strictjson.Error](err); ok {
 		// The path of a value inside the param goes on where the param's own path ends.
 		detail = own.Message
 		if own.Path != "" {

@@ -177,8 +177,8 @@ func TestExpiryIsExact(t *testing.T) {
 	})
 }
 
-// A clock that was set forward (or a laptop that slept) counts too.
-func TestTheWallClockCounts(t *testing.T) {
+// Options.Now rules, not the timer: a plan is over as soon as that clock says so.
+func TestTheGivenClockRules(t *testing.T) {
 	t.Parallel()
 	clock := time.Now().Round(0)
 	b := setup(t, func(o *plan.Options) { o.Now = func() time.Time { return clock } })

@@ -37,7 +37,7 @@ func TestJoining(t *testing.T) {
 		require.Len(t, b.List(), 1)
 
 		for range 2 { // the same reasons add nothing
-			joined, _, err = b.Create(again, true)
+			_, _, err = b.Create(again, true)
 			require.NoError(t, err)
 			joined, _, err = b.Create(preview("DELETE FROM app.t", "rows"), true)
 			require.NoError(t, err)

@@ -104,12 +104,12 @@ func (b *testBundle) state(t testing.TB, token plan.Token) plan.State {
 	return p.State
 }
 
-func requireCode(t testing.TB, err error, code refusal.Code) *refusal.Error {
+func requireCode(t testing.TB, err error, code refusal.Code) refusal.Error {
 	t.Helper()
 	r, ok := refusal.As(err)
 	require.True(t, ok, "want %s, got %v", code, err)
 	require.Equal(t, code, r.Code)
 	require.NotEmpty(t, r.Message)
 	require.NotEmpty(t, r.Hint)
-	return r
+	return *r
 }
