@@ -241,21 +241,30 @@ func factsOf(p plan.Preview) *FactLines {
 	}
 	f := formOf(p)
 	out := &FactLines{Facts: *p.Facts, Lines: []FactLine{}}
+	said := map[string]bool{}
+	small := "not named, goes with it"
+	if f.drops == "" { // the form is not known, so neither is what was named
+		small = "dropped by this statement"
+	}
 	for _, l := range p.Facts.Lost {
-		line := FactLine{Name: l.Relation, Small: "not named, goes with it", Follow: true, Count: l.NonNullValues, Text: "all of " + digits(l.NonNullValues) + " " + plural(l.NonNullValues, "value", "values")}
+		line := FactLine{Name: l.Relation, Small: small, Follow: f.drops != "", Count: l.NonNullValues, Text: "all of " + digits(l.NonNullValues) + " " + plural(l.NonNullValues, "value", "values")}
 		if l.Column != "" {
 			line.Name += "." + l.Column
 		}
 		if f.drops != "" && (l.Column == f.drops || lastPart(l.Relation) == lastPart(f.drops)) {
 			line.Small, line.Follow = "named by the agent", false
 		}
+		said[line.Name] = true
 		if l.NonNullValues == 0 {
 			line.Word, line.Text = "dropped", "holds no value"
 		}
 		out.Lines = append(out.Lines, line)
 	}
 	for _, d := range alongWith(p, f) {
-		out.Lines = append(out.Lines, FactLine{Name: d.Name, Small: "not named, goes with it", Follow: true, Word: "dropped", Text: "the whole " + d.Type})
+		if said[d.Name] {
+			continue
+		}
+		out.Lines = append(out.Lines, FactLine{Name: d.Name, Small: small, Follow: f.drops != "", Word: "dropped", Text: "the whole " + d.Type})
 	}
 	for _, l := range p.Facts.Locks {
 		what := blocks(l.Mode)

@@ -378,7 +378,7 @@ func dropList(list []plan.Drop) Text {
 		default:
 			out = append(out, words(", "))
 		}
-		out = append(out, words(typ+" "), code(d.Name))
+		out = append(out, quoted(typ), words(" "), code(d.Name))
 	}
 	return out
 }

@@ -187,7 +187,7 @@ func others(p plan.Preview, main string) Text {
 	var del, upd, ins []effect
 	for _, t := range p.BlastRadius.Tables {
 		d, u, i := t.Deleted, t.Updated, t.Inserted
-		own := t.Name == p.Target
+		own := t.Name == p.Target && main != ""
 		if own { // its own rows are in the first sentence
 			switch main {
 			case "del":
