@@ -44,8 +44,9 @@ CREATE TABLE IF NOT EXISTS mcp_audit.log (
 
   CONSTRAINT log_status_known CHECK (status IN
     ('previewed', 'awaiting_approval', 'approved', 'executed', 'rejected', 'hard_cap_refused', 'failed')),
-  -- these are events in the life of a plan, and a plan has a token
-  CONSTRAINT log_plan_has_token CHECK (plan_token IS NOT NULL OR status IN ('hard_cap_refused', 'failed')),
+  -- these are events in the life of a plan, and a plan has a token; a read (audit.reads) has none
+  CONSTRAINT log_plan_has_token CHECK (plan_token IS NOT NULL OR status IN ('hard_cap_refused', 'failed')
+    OR status = 'executed' AND tool IN ('query', 'explain_plan', 'describe_schema')),
   CONSTRAINT log_executed_says_rows CHECK (status <> 'executed' OR actual_rows IS NOT NULL),
   -- a decision without a name is written as 'unknown', never left out
   CONSTRAINT log_decision_has_actor CHECK (status NOT IN ('approved', 'rejected') OR approved_by IS NOT NULL),

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/jpka/sw-postgres-mcp/internal/approvalui"
+	"github.com/jpka/sw-postgres-mcp/internal/audit"
+	"github.com/jpka/sw-postgres-mcp/internal/config"
+	"github.com/jpka/sw-postgres-mcp/internal/mcpserver"
+	"github.com/jpka/sw-postgres-mcp/internal/postgres"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/tools"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
+)
+
+// app is the whole server, wired and not yet serving.
+type app struct {
+	log    *slog.Logger
+	db     *postgres.DB
+	guard  *sqlguard.Guard
+	store  *plan.Store
+	server *mcpserver.Server
+	page   *approvalui.Server // nil where there is none
+	// pageDown says that the page was bound and then failed: nobody can decide any more.
+	pageDown atomic.Bool
+}
+
+// parts makes the database and the guard, which check-config needs too.
+func parts(ctx context.Context, cfg config.Config, log *slog.Logger, warn func(string)) (*postgres.DB, *sqlguard.Guard, error) {
+	db, err := postgres.Open(ctx, postgres.Options{
+		ReadonlyURL:     cfg.Database.ReadonlyURL,
+		WriterURL:       cfg.Database.WriterURL,
+		MaxConnections:  cfg.Database.MaxConnections,
+		AllowPrivileged: cfg.Database.AllowPrivilegedRoles,
+		MigrationRole:   cfg.Database.MigrationRole,
+		Logger:          log,
+		Warn:            warn,
+	})
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	return db, sqlguard.New(sqlguard.Policy{
+		Read: cfg.Allowlist.Read, Write: cfg.Allowlist.Write, AllowFunctions: cfg.Query.AllowFunctions,
+	}), nil
+}
+
+// newApp wires everything and binds the page. It connects to nothing: a database that is down must
+// not stop the handshake.
+func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowser func(string) error) (*app, error) {
+	db, guard, err := parts(ctx, cfg, log, nil)
+	if err != nil {
+		return nil, err
+	}
+	a := &app{log: log, db: db, guard: guard}
+	ledger := audit.NewLog(recorder(db), log)
+	var core *writecore.TwoPhaseWrite
+	a.store = plan.NewStore(plan.Options{
+		PlanTTL:      cfg.Write.PlanTTL,
+		ApprovalTTL:  cfg.Write.ApprovalTTL,
+		MaxOpen:      cfg.Write.MaxOpenPlans,
+		OnExpired:    func(p plan.Plan) { core.RecordExpired(p) },
+		OnSuperseded: func(p plan.Plan) { core.RecordSuperseded(p) },
+	})
+	core = writecore.New(writecore.Options{
+		Acquire:          writer(db),
+		Store:            a.store,
+		Audit:            ledger,
+		CanWrite:         guard.CanWrite,
+		Limits:           writecore.Limits{ApprovalAbove: cfg.Write.ApprovalRequiredAboveRows, HardMax: cfg.Write.HardMaxRows},
+		StatementTimeout: cfg.Write.StatementTimeout,
+		LockTimeout:      cfg.Write.LockTimeout,
+		ExecuteWait:      cfg.Write.ExecuteWait,
+		PreviewLock:      cfg.Migration.PreviewLock,
+		MigrationRole:    cfg.Database.MigrationRole,
+		ReadonlyRole:     db.Readonly().Address().User,
+		AuditRequired:    cfg.Audit.Required,
+		ApprovalURL:      a.approvalURL,
+		CallerID:         cfg.CallerID,
+		Logger:           log,
+	})
+	if cfg.ApprovalServer.Enabled {
+		if err := a.bindPage(cfg, core, openBrowser); err != nil {
+			// The server still reads and makes small changes; what needs a person is refused.
+			log.Error("THERE IS NO APPROVAL PAGE: changes that need a person are refused (APPROVAL_UNAVAILABLE)", "cause", err)
+		}
+	}
+	var recordRead func(context.Context, tools.ReadEvent)
+	if cfg.Audit.Reads {
+		recordRead = recordReads(ledger, cfg.CallerID)
+	}
+	a.server = mcpserver.New(mcpserver.Options{
+		Name: "sw-postgres-mcp", Title: "Postgres with previews", Version: version, Instructions: tools.Instructions,
+		Tools: tools.All(tools.Deps{
+			Text: guard, Rows: guard,
+			ReadonlyCatalog: db.Readonly().Catalog(), WriterCatalog: db.Writer().Catalog(),
+			Reads:  reads{pool: db.Readonly(), guard: guard},
+			Writes: core, RecordRead: recordRead,
+			Limits: tools.Limits{
+				QueryRows: cfg.Query.MaxRows, QueryBytes: cfg.Query.MaxBytes, QueryTimeout: cfg.Query.StatementTimeout,
+				ApprovalAbove: cfg.Write.ApprovalRequiredAboveRows, ExecuteWait: cfg.Write.ExecuteWait,
+			},
+		}),
+		Logger: log,
+	})
+	return a, nil
+}
+
+// bindPage makes the approval page and binds its port.
+func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, openBrowser func(string) error) error {
+	at := a.db.Writer().Address()
+	page, err := approvalui.New(approvalui.Options{
+		Reviewer: core, Prober: core, Ledger: a.store, Watcher: a.store,
+		Port: cfg.ApprovalServer.Port, RequireAuth: cfg.ApprovalServer.RequireAuth, AuthToken: cfg.ApprovalServer.AuthToken,
+		ExposeRawPayload: cfg.ApprovalServer.ExposeRawPayload, ConfirmAboveRows: cfg.ApprovalServer.ConfirmAboveRows,
+		Database: at.Database, Host: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), Role: at.User,
+		Caller: cfg.CallerID, Version: version, Person: person(),
+		ApprovalRequiredAboveRows: cfg.Write.ApprovalRequiredAboveRows, HardMaxRows: cfg.Write.HardMaxRows,
+		OpenBrowser: openBrowser, OpenOnFirstPlan: cfg.ApprovalServer.OpenBrowser != config.OpenBrowserNever,
+		Logger: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	if err := page.Listen(); err != nil {
+		return err
+	}
+	a.page = page
+	return nil
+}
+
+// approvalURL is where a person decides, "" where nobody can.
+func (a *app) approvalURL() string {
+	if a.page == nil || a.pageDown.Load() {
+		return ""
+	}
+	return a.page.URL()
+}
+
+// servePage answers until the page is closed.
+func (a *app) servePage() {
+	// Not the context of the signals: the page outlives the reading of stdin, see stop.
+	if err := a.page.Serve(context.Background()); err != nil {
+		a.pageDown.Store(true)
+		a.log.Error("THE APPROVAL PAGE FAILED: changes that need a person are refused from now on (APPROVAL_UNAVAILABLE)", "cause", err)
+	}
+}
+
+// committing reports whether a plan is being executed: the process must not end under it.
+func (a *app) committing() bool {
+	for _, p := range a.store.List() {
+		if p.State == plan.Executing {
+			return true
+		}
+	}
+	return false
+}
+
+// checkRoles connects beside the handshake. Only a role or server that must not be used is an
+// error; a database that is down is told and asked again by the calls themselves.
+func (a *app) checkRoles(ctx context.Context) error {
+	err := a.db.Check(ctx)
+	switch {
+	case err == nil:
+		a.log.Info("connected to Postgres, roles checked")
+		return nil
+	case postgres.IsRoleError(err):
+		return usage(err)
+	case errors.Is(err, context.Canceled):
+		return nil
+	}
+	a.log.Warn("Postgres cannot be used yet; calls answer DATABASE_UNAVAILABLE until it can", "cause", err)
+	return nil
+}
+
+// close ends what serving left open, in the order of the stop: the page, the plans, the pools.
+func (a *app) close() {
+	if a.page != nil {
+		a.page.Close()
+	}
+	a.store.Close()
+	a.db.Close()
+}
