@@ -8,7 +8,7 @@ SELECT c.oid, n.nspname, c.relname, pg_catalog.md5(pg_catalog.concat_ws(E'\n', c
      FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid),
   (SELECT pg_catalog.string_agg(pg_catalog.pg_get_indexdef(i.indexrelid) || ' ' || i.indisvalid, E'\n' ORDER BY i.indexrelid)
      FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid),
-  (SELECT pg_catalog.string_agg(pg_catalog.pg_get_triggerdef(g.oid) || ' ' || g.tgenabled, E'\n' ORDER BY g.tgname)
+  (SELECT pg_catalog.string_agg(pg_catalog.pg_get_triggerdef(g.oid) || ' ' || g.tgenabled::text, E'\n' ORDER BY g.tgname)
      FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal),
   CASE WHEN c.relkind IN ('v', 'm') THEN pg_catalog.pg_get_viewdef(c.oid) END))
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
