@@ -52,13 +52,18 @@ func (b *buffer) String() string {
 
 func connect(t *testing.T, all ...tools.Tool) *client {
 	t.Helper()
+	return connectWith(t, 0, all...)
+}
+
+func connectWith(t *testing.T, maxLine int, all ...tools.Tool) *client {
+	t.Helper()
 	stdio.Lock()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, stop := context.WithCancel(context.Background())
 	c := &client{t: t, in: inW, out: outR, lines: make(chan string, 1000), served: make(chan error, 1), stop: stop, log: &buffer{}}
 	s := mcpserver.New(mcpserver.Options{
-		Name: "test", Title: "Test", Version: "1", Instructions: "read me", Tools: all,
+		Name: "test", Title: "Test", Version: "1", Instructions: "read me", Tools: all, MaxLine: maxLine,
 		Logger: slog.New(slog.NewTextHandler(c.log, nil)),
 	})
 	go func() { c.served <- s.Serve(ctx, inR, outW); _ = outW.Close() }()

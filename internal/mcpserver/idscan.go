@@ -1,6 +1,9 @@
 package mcpserver
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // maxScannedID is the longest id that is looked for in a message that is too long to read.
 const maxScannedID = 256
@@ -19,8 +22,16 @@ type idScanner struct {
 }
 
 func (s *idScanner) write(p []byte) {
-	for _, c := range p {
-		s.step(c)
+	for i := 0; i < len(p); i++ {
+		// Most of a long message is the inside of strings that nobody asks about.
+		if s.text && !s.escaped && s.depth != 1 {
+			n := bytes.IndexAny(p[i:], `"\\`)
+			if n < 0 {
+				return
+			}
+			i += n
+		}
+		s.step(p[i])
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// MaxLine is the longest message a client may send, in bytes. 65,535 parameters of 100 bytes each
+// MaxLine is the longest message a client may send unless Options say otherwise, in bytes. 65,535 parameters of 100 bytes each
 // fit; the library has no limit of its own and parses each line about eight times.
 const MaxLine = 8 << 20
 
@@ -27,8 +27,11 @@ type lineGuard struct {
 	line  []byte // what of the current line was not handed over yet
 }
 
-func newLineGuard(in io.Reader, out *lineWriter, c *calls) *lineGuard {
-	return &lineGuard{in: bufio.NewReaderSize(in, 64<<10), out: out, calls: c, max: MaxLine, first: true}
+func newLineGuard(in io.Reader, out *lineWriter, c *calls, longest int) *lineGuard {
+	if longest <= 0 {
+		longest = MaxLine
+	}
+	return &lineGuard{in: bufio.NewReaderSize(in, 64<<10), out: out, calls: c, max: longest, first: true}
 }
 
 // Read implements io.Reader.

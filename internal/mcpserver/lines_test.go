@@ -90,9 +90,31 @@ func TestS21LongLine(t *testing.T) {
 		require.Less(t, time.Since(start), 10*time.Second)
 	}
 	c.silent()
-	// One below the limit goes through.
-	c.send(call("1", "echo", `{"a":"`+big[:8<<20-200]+`"}`))
-	require.False(t, c.next().tool(t).IsError)
+}
+
+// The limit is exact, whatever the buffers, and the session goes on behind it.
+func TestLongestLine(t *testing.T) {
+	const limit = 200_000
+	c := connectWith(t, limit, echo())
+	line := func(size int) string { // size bytes with the newline
+		frame := len(call("1", "echo", `{"a":""}`)) + 1
+		return call("1", "echo", `{"a":"`+strings.Repeat("x", size-frame)+`"}`)
+	}
+	for range 2 {
+		c.send(line(limit))
+		require.False(t, c.next().tool(t).IsError)
+		c.send(line(limit + 1))
+		a := c.next()
+		require.Equal(t, "1", string(a.ID))
+		require.Equal(t, -32600, a.Error.Code)
+		c.send(line(1000))
+		require.False(t, c.next().tool(t).IsError)
+	}
+	// The end of the stream inside a long line is the end, without an answer.
+	_, err := io.WriteString(c.in, strings.Repeat("x", 3*limit))
+	require.NoError(t, err)
+	require.NoError(t, c.in.Close())
+	require.NoError(t, within(t, c.served))
 }
 
 func TestEndOfStream(t *testing.T) {

@@ -29,7 +29,9 @@ type Options struct {
 	// Instructions are handed to every client for its agent.
 	Instructions string
 	Tools        []tools.Tool
-	Logger       *slog.Logger // nil discards
+	// MaxLine is the longest message that is read, in bytes with its newline; 0 = MaxLine.
+	MaxLine int
+	Logger  *slog.Logger // nil discards
 }
 
 // Server answers MCP clients with a fixed set of tools.
@@ -37,11 +39,12 @@ type Server struct {
 	mcp   *server.MCPServer
 	log   *slog.Logger
 	calls calls
+	max   int
 }
 
 // New makes a server. It serves nothing yet.
 func New(o Options) *Server {
-	s := &Server{log: o.Logger}
+	s := &Server{log: o.Logger, max: o.MaxLine}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -164,7 +167,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return context.WithValue(ctx, streamKey{}, w)
 	})(stdio)
 
-	err := stdio.Listen(ctx, newLineGuard(in, w, &s.calls), w)
+	err := stdio.Listen(ctx, newLineGuard(in, w, &s.calls, s.max), w)
 	if broken := w.failure(); broken != nil {
 		if clientLeft(broken) {
 			return nil
