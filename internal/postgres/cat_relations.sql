@@ -69,7 +69,7 @@ SELECT hit.ord, pg_catalog.json_build_object(
       'Type', pg_catalog.format_type(a.atttypid, a.atttypmod),
       'NotNull', a.attnotnull, 'Generated', a.attgenerated <> '', 'Identity', pg_catalog.ascii(a.attidentity::text),
       'HasDefault', a.atthasdef AND a.attgenerated = '' OR t.typdefault IS NOT NULL,
-      'FromSequence', a.attidentity <> '' OR COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid) ~ 'nextval\(', false)
+      'FromSequence', a.attidentity <> '' OR COALESCE(d.adbin::text ~ ':funcid 1574 ', false) -- nextval; pg_get_expr would take a lock
     ) ORDER BY a.attnum)
     FROM pg_catalog.pg_attribute a
     JOIN pg_catalog.pg_type t ON t.oid = a.atttypid

@@ -217,7 +217,7 @@ func (c *catalog) ask(ctx context.Context, f *catalogFlush) error {
 
 // catalogTimeouts bound the look-up itself: pg_get_viewdef waits for locks on the view.
 const catalogTimeouts = "SELECT pg_catalog.set_config('statement_timeout', '10000', true), " +
-	"pg_catalog.set_config('lock_timeout', '3000', true), " +
+	"pg_catalog.set_config('lock_timeout', '3000', true), pg_catalog.set_config('jit', 'off', true), " +
 	"pg_catalog.set_config('idle_in_transaction_session_timeout', '10000', true)"
 
 // each decodes rows of (position, JSON) and hands each to take with the name of that position.
