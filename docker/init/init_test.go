@@ -2,6 +2,8 @@ package initsql_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -97,7 +99,7 @@ func TestFilesRunThroughPsql(t *testing.T) {
 	url := strings.Replace(db.Super, "/"+db.Name, "/fresh", 1)
 	for range 2 {
 		for _, name := range []string{"01_roles.sql", "02_audit.sql", "03_demo.sql"} {
-			out, err := exec.Command(psql, "-X", "-v", "ON_ERROR_STOP=1", "-d", url, "-f", name).CombinedOutput() //nolint:gosec // G204: found in PATH
+			out, err := exec.Command(psql, "-X", "-v", "ON_ERROR_STOP=1", "-d", url, "-f", name).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		}
 	}
@@ -105,6 +107,26 @@ func TestFilesRunThroughPsql(t *testing.T) {
 	require.NoError(t, connect(t, url).QueryRow(t.Context(),
 		"select count(*) from pg_tables where schemaname = 'public' and tableowner = 'migrator'").Scan(&n))
 	require.Equal(t, 4, n)
+
+	// Then the script that gives the roles the container's passwords, whatever is in them.
+	cfg, err := pgx.ParseConfig(url)
+	require.NoError(t, err)
+	const password = `it's $HOME "quoted" \d :x ; -- %20`
+	run := func(env ...string) error {
+		script := exec.Command("sh", "./04_passwords.sh")
+		script.Env = append(os.Environ(), "PGHOST=127.0.0.1", fmt.Sprint("PGPORT=", cfg.Port), "PGPASSWORD="+cfg.Password,
+			"POSTGRES_USER=postgres", "POSTGRES_DB=fresh")
+		script.Env = append(script.Env, env...)
+		out, err := script.CombinedOutput()
+		t.Logf("%s", out)
+		return err
+	}
+	require.NoError(t, run("READONLY_PASSWORD=r", "WRITER_PASSWORD="+password))
+	cfg.User, cfg.Password = "writer", password
+	conn, err := pgx.ConnectConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	require.Error(t, run("READONLY_PASSWORD=r"), "a role without a password is a mistake of the deployment")
 }
 
 func TestS15WriterMayOnlyInsert(t *testing.T) {

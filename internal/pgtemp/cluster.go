@@ -226,7 +226,7 @@ func (c *Cluster) closeAdmin() {
 // adminConn is the one superuser connection for CREATE and DROP DATABASE.
 func (c *Cluster) adminConn(ctx context.Context) (*pgx.Conn, error) {
 	if c.admin != nil {
-		if c.admin.PgConn().CheckConn() == nil {
+		if c.admin.Ping(ctx) == nil {
 			return c.admin, nil
 		}
 		c.closeAdmin()

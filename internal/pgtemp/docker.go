@@ -106,7 +106,7 @@ func dockerCommand(ctx context.Context, password string, opts Options) (*docker,
 func dockerAnswers(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "version", "--format", "{{.Server.Version}}") //nolint:gosec // G204: found in PATH
+	cmd := exec.CommandContext(ctx, path, "version", "--format", "{{.Server.Version}}")
 	cmd.WaitDelay = time.Second
 	if _, err := output(cmd); err != nil {
 		if ctx.Err() != nil {

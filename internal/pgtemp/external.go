@@ -65,7 +65,7 @@ func (c *Cluster) markAlive(ctx context.Context, conn *pgx.Conn) error {
 
 func sessionKey(session string) (int64, error) {
 	n, err := strconv.ParseUint(session, 16, 32)
-	return setupLock + 1 + int64(n), err //nolint:gosec // G115: 32 bits parsed, fits
+	return setupLock + 1 + int64(n), err
 }
 
 // dropStale drops the databases of processes that are gone. It runs under setupLock.

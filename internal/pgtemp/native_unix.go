@@ -51,7 +51,7 @@ func startNative(ctx context.Context, bin, password string, opts Options) (_ *na
 	}
 	if n.cred != nil {
 		if err := passable(bin); err != nil {
-			return nil, fmt.Errorf("Postgres refuses to run as root, and user %d cannot run it: %w", n.cred.Uid, err)
+			return nil, fmt.Errorf("not running Postgres as root, which it refuses, and user %d cannot run it: %w", n.cred.Uid, err)
 		}
 	}
 	if n.dir, err = n.makeDir(opts.Dir); err != nil {
@@ -124,7 +124,7 @@ func unprivileged() (*syscall.Credential, error) {
 		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("Postgres refuses to run as root, and there is neither a user postgres nor nobody to run it as")
+	return nil, errors.New("not running Postgres as root, which it refuses, and there is neither a user postgres nor nobody")
 }
 
 // passable tells whether any user can go through every directory on the way to dir.

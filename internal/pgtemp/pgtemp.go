@@ -212,7 +212,7 @@ func (db *DB) take(ctx context.Context, t TB) *pgx.Conn {
 	for len(db.idle) > 0 {
 		conn := db.idle[len(db.idle)-1]
 		db.idle = db.idle[:len(db.idle)-1]
-		if conn.PgConn().CheckConn() == nil {
+		if conn.Ping(ctx) == nil {
 			db.mu.Unlock()
 			return conn
 		}

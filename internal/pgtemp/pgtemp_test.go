@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -122,8 +123,8 @@ func (r *recorder) run(f func()) string {
 		<-done
 	}
 	step(f)
-	for i := len(r.cleanups) - 1; i >= 0; i-- {
-		step(r.cleanups[i])
+	for _, f := range slices.Backward(r.cleanups) {
+		step(f)
 	}
 	return r.failed
 }

@@ -81,9 +81,21 @@ func TestFindBinaries(t *testing.T) {
 	})
 }
 
+// `make setup` and the tests agree about where a Postgres is.
+func TestSetupScriptLooksInTheSamePlaces(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "scripts", "setup-postgres.sh"))
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(text), "\nPLACES='\n")
+	require.True(t, ok)
+	list, _, ok = strings.Cut(list, "\n'\n")
+	require.True(t, ok)
+	require.Equal(t, places, strings.Split(list, "\n"))
+}
+
 func TestPassable(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("/tmp", "sw-pgtemp-test-")
+	dir, err := os.MkdirTemp("/tmp", "sw-pgtemp-test-") //nolint:usetesting // t.TempDir may itself be closed to other users
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	open := filepath.Join(dir, "a", "b")

@@ -1,0 +1,62 @@
+# `make` lists the targets. Everything goes into bin/ and dist/; nothing else in the tree changes.
+
+GOLANGCI_VERSION := v2.15.0
+
+# AUTO=1 decides by itself in the demo. FUZZTIME is per fuzz target. ARCH is the release's processor.
+AUTO     ?=
+FUZZTIME ?= 30s
+ARCH     ?= $(shell go env GOARCH)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo fuzz release clean
+
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: setup-toolchain setup-postgres ## install what is missing: a Postgres to start (apt-get, dnf, brew)
+
+setup-toolchain:
+	@scripts/setup-toolchain.sh
+
+setup-postgres: setup-toolchain
+	@scripts/setup-postgres.sh
+
+setup-browser: ## install a Chromium for the tests of the approval page, if there is none
+	@scripts/setup-browser.sh
+
+setup-lint: setup-toolchain
+	@scripts/setup-lint.sh $(GOLANGCI_VERSION)
+
+build: setup-toolchain ## build bin/sw-postgres-mcp (the first time takes about two minutes: the parser is C)
+	go build -o bin/ ./cmd/sw-postgres-mcp
+
+test: setup-postgres setup-browser ## every test, on a real Postgres and a real browser, with the race detector
+	go test -race -timeout 20m ./...
+
+lint: setup-lint ## golangci-lint, pinned; also holds the arrows between the packages
+	"$$(go env GOPATH)/bin/golangci-lint" run ./...
+
+fmt: setup-lint ## format the Go code
+	"$$(go env GOPATH)/bin/golangci-lint" fmt ./...
+
+demo: setup-postgres build ## a throw-away Postgres, the page and a guided tour; AUTO=1 decides by itself
+	bin/sw-postgres-mcp demo $(if $(AUTO),--auto)
+
+fuzz: setup-toolchain ## run every fuzz target for FUZZTIME (30s) each
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
+			echo "== $$target in $$(dirname "$$file")"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
+		done; \
+	done
+
+release: setup-toolchain ## one static Linux binary in dist/, with its checksum; ARCH=arm64 CC=… for another processor
+	@test "$$(go env GOHOSTOS)" = linux || { echo "A static Linux binary is built on Linux (use the Dockerfile elsewhere)." >&2; exit 1; }
+	@mkdir -p dist
+	CGO_ENABLED=1 GOOS=linux GOARCH=$(ARCH) go build -trimpath -tags netgo,osusergo \
+		-ldflags '-s -w -linkmode external -extldflags "-static"' \
+		-o dist/sw-postgres-mcp-linux-$(ARCH) ./cmd/sw-postgres-mcp
+	cd dist && sha256sum sw-postgres-mcp-linux-$(ARCH) >sw-postgres-mcp-linux-$(ARCH).sha256
+
+clean: ## remove bin/ and dist/
+	rm -rf bin dist
