@@ -86,6 +86,11 @@ func TestSeedDemo(t *testing.T) {
 	require.Contains(t, stderr, "--connection")
 	noSecret(t, stderr)
 
+	code, _, stderr = once(t, nil, "seed-demo", "--connection", "postgres://writer:S3cr3t@b]ad:x/y")
+	require.Equal(t, exitRuntime, code)
+	require.Contains(t, stderr, "percent-encoded")
+	noSecret(t, stderr)
+
 	other := pgtemp.New(t)
 	other.Exec(t, "CREATE TABLE public.customers (id bigint); GRANT ALL ON public.customers TO writer")
 	code, _, stderr = once(t, []string{"DATABASE_URL_WRITER=" + other.Writer}, "seed-demo")

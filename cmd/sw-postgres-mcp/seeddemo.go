@@ -11,7 +11,7 @@ import (
 )
 
 // composeURL is the database of docker-compose.yml as it is without any change.
-const composeURL = "postgres://writer:writer@127.0.0.1:5432/postgres"
+const composeURL = "postgres://writer:writer@127.0.0.1:5432/shop"
 
 func seedDemoCommand(r *root) *cobra.Command {
 	var connection string

@@ -7,20 +7,22 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/jpka/sw-postgres-mcp/internal/postgres"
 )
 
-// SeedURL is [SeedWith] on a connection of its own. Its errors hold no password.
+// SeedURL is [SeedWith] on a connection of its own. Its errors hold neither the connection string
+// nor a password.
 func SeedURL(ctx context.Context, url string, opts SeedOptions) (_ Counts, err error) {
-	conn, err := pgx.Connect(ctx, url)
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil { // the driver quotes the string, and finds a password only in one that is well-formed
+		return Counts{}, errors.New("the connection string cannot be read: give postgres://user:password@host:port/database, with special characters of the password percent-encoded")
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		// The driver's own text may hold the connection string (its user, host and options).
 		var refused *pgconn.PgError
 		if errors.As(err, &refused) {
-			return Counts{}, fmt.Errorf("connecting: %s (SQLSTATE %s)", postgres.Redact(refused.Message), refused.Code)
+			return Counts{}, fmt.Errorf("connecting to %s, database %s: %s (SQLSTATE %s)", cfg.Host, cfg.Database, refused.Message, refused.Code)
 		}
-		return Counts{}, fmt.Errorf("connecting: %s", postgres.Redact(err.Error()))
+		return Counts{}, fmt.Errorf("connecting to %s:%d, database %s: nothing answers there as Postgres does", cfg.Host, cfg.Port, cfg.Database)
 	}
 	defer func() { err = firstError(err, conn.Close(context.WithoutCancel(ctx))) }()
 	return SeedWith(ctx, conn, opts)
