@@ -122,8 +122,8 @@ func TestServerJSONPackages(t *testing.T) {
 	}
 }
 
-// The variables: each is one that the server reads, said once, described; a connection string is a
-// secret and required, nothing else is required; defaults and choices are those of the code.
+// The variables: one for every key that has one and is built, and no other; each is described; a
+// connection string is a secret and required, nothing else is required; defaults are the code's.
 func TestServerJSONVariables(t *testing.T) {
 	t.Parallel()
 	known := map[string]config.Key{}
@@ -158,6 +158,11 @@ func TestServerJSONVariables(t *testing.T) {
 				require.Equal(t, k.Default, v.Default, v.Name)
 			}
 			require.Contains(t, []string{"", "string", "number", "boolean"}, v.Format, v.Name)
+		}
+		for _, k := range config.Keys() {
+			if len(k.Env) > 0 {
+				require.Equal(t, !reservedKey(t, k.Name), keys[k.Name] != "", "%s: offered unless it is not in this version", k.Name)
+			}
 		}
 		slices.Sort(required)
 		require.Equal(t, []string{"DATABASE_URL_READONLY", "DATABASE_URL_WRITER"}, required)
