@@ -116,8 +116,8 @@ func refusalName(t *testing.T, code string) string {
 
 var codeShape = regexp.MustCompile(`^[A-Z]+(?:_[A-Z]+)*$`)
 
-// identifiers are the names X that some package uses as refusal.X.
-func refusalsUsed(t *testing.T, below ...string) map[string]bool {
+// namesUsed are the names X that some package below uses as pkg.X.
+func namesUsed(t *testing.T, pkg string, below ...string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
 	for _, f := range sourceFiles(t, below...) {
@@ -126,7 +126,7 @@ func refusalsUsed(t *testing.T, below ...string) map[string]bool {
 		}
 		tree, _ := parseSource(t, f)
 		ast.Inspect(tree, func(n ast.Node) bool {
-			if sel, ok := n.(*ast.SelectorExpr); ok && isIdent(sel.X, "refusal") {
+			if sel, ok := n.(*ast.SelectorExpr); ok && isIdent(sel.X, pkg) {
 				out[sel.Sel.Name] = true
 			}
 			return true
@@ -135,14 +135,14 @@ func refusalsUsed(t *testing.T, below ...string) map[string]bool {
 	return out
 }
 
-// warningCodes are the constants Warn… of the package plan.
-func warningCodes(t *testing.T) []string {
+// warningCodes are the constants Warn… of the package plan: value to name.
+func warningCodes(t *testing.T) map[string]string {
 	t.Helper()
 	tree, _ := parseSource(t, sourceFile{path: "internal/writecore/plan/types.go"})
-	var out []string
+	out := map[string]string{}
 	ast.Inspect(tree, func(n ast.Node) bool {
 		if v, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(v.Names[0].Name, "Warn") && len(v.Values) == 1 {
-			out = append(out, literalOf(t, v.Values[0]))
+			out[literalOf(t, v.Values[0])] = v.Names[0].Name
 		}
 		return true
 	})
