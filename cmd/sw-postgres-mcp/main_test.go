@@ -63,7 +63,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.Command(exe, args...) //nolint:gosec // this very test binary
+	cmd := exec.Command(exe, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append([]string{"SW_TEST_BE_MAIN=1", "HOME=" + cmd.Dir, "PATH=" + os.Getenv("PATH"), "SW_APPROVAL_SERVER_PORT=0", "SW_APPROVAL_SERVER_OPEN_BROWSER=never"}, env...)
 	return cmd

@@ -78,13 +78,13 @@ func run(ctx context.Context, args []string, s streams) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(s.err, "sw-postgres-mcp:", err) //nolint:errcheck // there is nowhere else to say it
+	fmt.Fprintln(s.err, "sw-postgres-mcp:", err)
 	var c coded
 	switch {
 	case errors.As(err, &c):
 		return c.code
 	case !started: // cobra's own: unknown command, unknown flag, too many arguments
-		fmt.Fprintln(s.err, "Run 'sw-postgres-mcp --help' for usage.") //nolint:errcheck // as above
+		fmt.Fprintln(s.err, "Run 'sw-postgres-mcp --help' for usage.")
 		return exitUsage
 	}
 	return exitRuntime

@@ -11,6 +11,8 @@ import (
 )
 
 // composeURL is the database of docker-compose.yml as it is without any change.
+//
+//nolint:gosec // its passwords are in docker-compose.yml for everyone to read
 const composeURL = "postgres://writer:writer@127.0.0.1:5432/shop"
 
 func seedDemoCommand(r *root) *cobra.Command {

@@ -56,22 +56,16 @@ func (r *root) serve(ctx context.Context) error {
 	c := newClient(r.in, r.out)
 	err, late := untilStopped(ctx, c.ended, a.committing, func() error {
 		err := a.server.Serve(ctx, c, c)
-		refused := context.Cause(ctx) // before our own cancel
-		cancel(nil)
+		cancel(nil) // the first cause counts: a refused role keeps its place
 		a.close()
 		beside.Wait()
-		var role coded
-		if errors.As(refused, &role) {
-			return role
-		}
 		return err
 	})
 	if late {
 		log.Warn("a call did not end in time and was left behind")
-		var role coded
-		if errors.As(context.Cause(ctx), &role) {
-			return role
-		}
+	}
+	if refused, ok := errors.AsType[coded](context.Cause(ctx)); ok {
+		return refused
 	}
 	return err
 }
@@ -101,7 +95,7 @@ func (r *root) greet(a *app) {
 
 // say writes one line to stderr.
 func (r *root) say(format string, args ...any) {
-	fmt.Fprintf(r.err, "sw-postgres-mcp: "+format+"\n", args...) //nolint:errcheck // there is nowhere else to say it
+	fmt.Fprintf(r.err, "sw-postgres-mcp: "+format+"\n", args...)
 }
 
 // browser is the way to open the page, nil where none is wanted or there is no desktop.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log"
 	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"strings"
 
@@ -51,7 +50,7 @@ func New(o Options) *Server {
 	hooks := &server.Hooks{}
 	hooks.AddBeforeCallTool(func(_ context.Context, id any, r *mcp.CallToolRequest) {
 		// The library does not tell a handler which request it serves; Header is ours on stdio.
-		r.Header = http.Header{callHeader: {callKey(id)}}
+		r.Header = map[string][]string{callHeader: {callKey(id)}}
 	})
 	hooks.AddOnError(func(_ context.Context, id any, _ mcp.MCPMethod, _ any, _ error) {
 		s.calls.forget(callKey(id))

@@ -58,7 +58,7 @@ At most %s rows come back (limit may ask for fewer); truncated says whether ther
 			if err != nil {
 				return nil, err
 			}
-			return renderRows(result, limits)
+			return renderRows(result)
 		},
 	}
 }
@@ -87,7 +87,7 @@ func (d Deps) read(ctx context.Context, e ReadEvent, run func(*sqlguard.Statemen
 
 // renderRows writes the rows as objects whose keys keep the column order. It writes by hand: a map
 // would sort the keys, and the values are JSON already.
-func renderRows(r *QueryResult, limits QueryLimits) (json.RawMessage, error) {
+func renderRows(r *QueryResult) (json.RawMessage, error) {
 	names := unique(r.Columns)
 	keys := make([][]byte, len(names))
 	for i, n := range names {
@@ -125,7 +125,7 @@ func renderRows(r *QueryResult, limits QueryLimits) (json.RawMessage, error) {
 		b.WriteByte('}')
 	}
 	fmt.Fprintf(&b, `],"row_count":%d,"truncated":%t`, len(r.Rows), r.Truncated)
-	if hint := rowsHint(r, limits); hint != "" {
+	if hint := rowsHint(r); hint != "" {
 		text, err := json.Marshal(hint)
 		if err != nil {
 			return nil, fmt.Errorf("rendering the hint: %w", err)
@@ -138,7 +138,7 @@ func renderRows(r *QueryResult, limits QueryLimits) (json.RawMessage, error) {
 }
 
 // rowsHint says what is missing from the rows and how to get it.
-func rowsHint(r *QueryResult, limits QueryLimits) string {
+func rowsHint(r *QueryResult) string {
 	var hints []string
 	if r.Hint != "" {
 		hints = append(hints, r.Hint)

@@ -56,10 +56,10 @@ func golden(t *testing.T, name string, got []byte) {
 	path := filepath.Join("testdata", name)
 	if *update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, got, 0o644)) //nolint:gosec // a file of the repository
+		require.NoError(t, os.WriteFile(path, got, 0o644))
 		return
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // a file of the repository
+	want, err := os.ReadFile(path)
 	require.NoError(t, err, "run go test ./internal/tools -update and review the diff")
 	require.Equal(t, string(want), string(got))
 }
