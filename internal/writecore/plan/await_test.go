@@ -129,6 +129,23 @@ func TestExpiryNeedsNoCall(t *testing.T) {
 	})
 }
 
+// An execution that fails after its plan's time never shows the plan as open again.
+func TestALateFailureIsAnExpiry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		p := b.create(t, preview("DELETE FROM app.t", "rows"), false)
+		x := b.begin(t, p.Token, echo(p))
+		events, cancel := b.Subscribe()
+		defer cancel()
+		time.Sleep(planTTL)
+		x.Fail()
+		require.Equal(t, plan.EventExpired, (<-events).Kind)
+		b.Close()
+		require.Len(t, b.expired, 1)
+	})
+}
+
 // OnExpired may call the store, may be slow, and is waited for by Close.
 func TestCloseWaitsForCallbacks(t *testing.T) {
 	t.Parallel()

@@ -100,7 +100,7 @@ func rejected(p *Plan) error {
 	}
 	if d.Reason != "" {
 		message += fmt.Sprintf("; the reason given: %q", d.Reason)
-	} else {
+	} else if d.Actor != "" { // else the decision's words were forgotten, long after
 		message += " and gave no reason"
 	}
 	return refusal.New(refusal.PlanRejected, message,

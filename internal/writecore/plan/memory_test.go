@@ -90,3 +90,25 @@ func TestHistoryCutsLongStatements(t *testing.T) {
 	require.True(t, strings.HasSuffix(kept.Payload.Statement, "… (1048606 bytes)"), kept.Payload.Statement[4000:])
 	require.Equal(t, p.BlastRadius, kept.BlastRadius)
 }
+
+// Of a thousand rejections the words are kept; of older ones that they were rejected, and when.
+func TestOldRejectionsLoseTheirWordsOnly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var tokens []plan.Token
+	text := func(i int) string { return fmt.Sprint("DELETE FROM app.t", i) }
+	for i := range 1_001 {
+		p := b.create(t, preview(text(i), "rows"), true)
+		_, _, err := b.Reject(p.Token, "maria", fmt.Sprint("reason ", i))
+		require.NoError(t, err)
+		tokens = append(tokens, p.Token)
+	}
+	_, err := b.Begin(tokens[0], echoOf(preview(text(0), "rows")))
+	r := requireCode(t, err, refusal.PlanRejected)
+	require.NotContains(t, r.Message, "reason")
+	require.Contains(t, r.Message, "rejected this plan at ")
+	require.Nil(t, b.create(t, preview(text(0), "rows"), true).Earlier)
+	_, err = b.Begin(tokens[1], echoOf(preview(text(1), "rows")))
+	require.Contains(t, requireCode(t, err, refusal.PlanRejected).Message, `"reason 1"`)
+	require.Equal(t, "reason 1", b.create(t, preview(text(1), "rows"), true).Earlier.Reason)
+}
