@@ -170,6 +170,14 @@ var events = []event{
 	})},
 	{"stop", handled(func(x *plan.Execution) { x.Stop(string(refusal.RowsetChanged), "changed") })},
 	{"unknown", handled(func(x *plan.Execution) { x.Unknown("lost") })},
+	{"withdraw", func(t *testing.T, s *situation, want cell) {
+		s.b.Withdraw(s.token, string(refusal.AuditUnavailable), "no record could be written")
+		if want.state == plan.Stopped {
+			_, err := s.b.Begin(s.token, echoOf(s.given))
+			require.Equal(t, "no record could be written", requireCode(t, err, refusal.AuditUnavailable).Message)
+		}
+	}},
+	{"check", func(t *testing.T, s *situation, want cell) { judged(t, s.b.Check(s.token, echoOf(s.given)), want) }},
 	{"settle executed", func(_ *testing.T, s *situation, _ cell) { s.b.Settle(s.token, true, 8, time.Now()) }},
 	{"settle not", func(_ *testing.T, s *situation, _ cell) { s.b.Settle(s.token, false, 0, time.Time{}) }},
 	{"settle not, late", func(_ *testing.T, s *situation, _ cell) {
@@ -191,6 +199,7 @@ func ended(code refusal.Code) map[string]cell {
 	return map[string]cell{
 		"create equal": newPlan, "create other rows": newPlan, "approve": refused, "reject": refused, "begin": refused, "time": same,
 		"confirm": same, "fail": same, "fail late": same, "stop": same, "unknown": same,
+		"withdraw": same, "check": refused,
 		"settle executed": same, "settle not": same, "settle not, late": same,
 	}
 }
@@ -206,15 +215,15 @@ var cells = map[plan.State]map[string]cell{
 	nowhere: ended(refusal.UnknownToken),
 	plan.Previewed: with(ended(""), map[string]cell{
 		"create equal": {joins: true}, "create other rows": replaces, "approve": {already: true}, "reject": {state: plan.Rejected},
-		"begin": {state: plan.Executing}, "time": expires, "fail late": expires, "settle not, late": expires,
+		"begin": {state: plan.Executing}, "withdraw": {state: plan.Stopped}, "time": expires, "fail late": expires, "settle not, late": expires,
 	}),
 	plan.AwaitingApproval: with(ended(""), map[string]cell{
 		"create equal": {joins: true}, "create other rows": replaces, "approve": {state: plan.Approved}, "reject": {state: plan.Rejected},
-		"begin": {code: refusal.AwaitingApproval}, "time": expires, "fail late": same, "settle not, late": expires,
+		"begin": {code: refusal.AwaitingApproval}, "check": {code: refusal.AwaitingApproval}, "withdraw": {state: plan.Stopped}, "time": expires, "fail late": same, "settle not, late": expires,
 	}),
 	plan.Approved: with(ended(""), map[string]cell{
 		"create equal": {joins: true}, "create other rows": replaces, "approve": {already: true}, "reject": {state: plan.Rejected},
-		"begin": {state: plan.Executing}, "time": expires, "fail late": expires, "settle not, late": expires,
+		"begin": {state: plan.Executing}, "withdraw": {state: plan.Stopped}, "time": expires, "fail late": expires, "settle not, late": expires,
 	}),
 	plan.Executing: with(ended(refusal.AlreadyExecuting), map[string]cell{
 		"confirm": {state: plan.Executed}, "fail": {state: plan.Approved}, "fail late": expires, "stop": {state: plan.Stopped},

@@ -61,7 +61,10 @@
 //	outcome_unknown    ·          ·                          ·         ·                 executed      state before, or expired
 //	every other        ·          ·                          ·         ·                 ·             ·
 //
-// TestEveryCell holds both tables. Every change of state goes through one function,
+// Withdraw stops an open plan (its record could not be written) and changes nothing else. Check asks
+// what Begin asks and changes nothing at all.
+//
+// TestEveryCell holds all of this. Every change of state goes through one function,
 // (*Store).move: what must know of all of them (subscribers, and a journal that has to be on disk
 // before a plan executes) attaches there.
 package plan

@@ -1,0 +1,3 @@
+package plan
+
+import _ "/internal/sqlguard"
