@@ -39,6 +39,10 @@ const (
 	Failed           Status = "failed"
 )
 
+// Cancelled is the error_code of a call whose caller left before anything was sent to be committed.
+// The agent never sees it.
+const Cancelled = "CANCELLED"
+
 // Lengths of stored text, in bytes of UTF-8. Longer text is cut and says how long it was.
 const (
 	maxStatement = 1 << 20 // the guard accepts no more

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -38,9 +39,17 @@ type response struct {
 var pageLine = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\?token=[A-Za-z0-9_-]+`)
 
 // startClient runs the server and shakes hands.
-func startClient(ctx context.Context, binary string, args, env []string) (*client, error) {
+func startClient(ctx context.Context, binary string, args []string, env map[string]string) (*client, error) {
 	cmd := exec.Command(binary, args...) //nolint:gosec // the binary is this very program
-	cmd.Env = append(os.Environ(), env...)
+	for _, e := range os.Environ() {
+		// The reader's own settings of the server must not bend the tour.
+		if !strings.HasPrefix(e, "SW_") || strings.HasPrefix(e, "SW_TEST_") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("starting the server: %w", err)

@@ -120,8 +120,9 @@ const demoConfig = `{
 }
 `
 
-func (b *sandbox) env() []string {
-	return []string{"DATABASE_URL_READONLY=" + b.urls.Readonly, "DATABASE_URL_WRITER=" + b.urls.Writer}
+// env are the variables that the server is to run with.
+func (b *sandbox) env() map[string]string {
+	return map[string]string{"DATABASE_URL_READONLY": b.urls.Readonly, "DATABASE_URL_WRITER": b.urls.Writer}
 }
 
 func (b *sandbox) close() error {
@@ -134,7 +135,7 @@ func (b *sandbox) close() error {
 
 // Sandbox starts the demo's Postgres for `demo --serve`: it returns the configuration file and the
 // environment that the server is to run with, and what ends it all.
-func Sandbox(ctx context.Context, seed uint64, progress func(string, ...any)) (config string, env []string, stop func() error, err error) {
+func Sandbox(ctx context.Context, seed uint64, progress func(string, ...any)) (config string, env map[string]string, stop func() error, err error) {
 	b, err := openSandbox(ctx, seed, progress)
 	if err != nil {
 		return "", nil, nil, err

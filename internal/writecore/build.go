@@ -311,6 +311,7 @@ var (
 	savepointRow  = step("SAVEPOINT sw_audit")
 	releaseRow    = step("RELEASE SAVEPOINT sw_audit")
 	undoRow       = step("ROLLBACK TO SAVEPOINT sw_audit")
+	forget        = step("DISCARD ALL")
 )
 
 // pg15 is the first version with pg_stat_force_next_flush().

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -16,27 +15,50 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
-// finishTimeout bounds what happens from the sending of COMMIT on. Nothing a client does reaches it.
-const finishTimeout = 30 * time.Second
-
 // Execute commits the plan that req names, once, after every gate has passed; a plan that waits for
-// a person is waited for, without a connection. It is the only function that commits.
+// a person is waited for, without a connection. It is the only way to a commit; see commit.go.
 //
 // The sending of COMMIT is the point of no return: until then a cancelled ctx rolls back; after it the
 // call finishes under its own deadline.
 func (w *TwoPhaseWrite) Execute(ctx context.Context, req ExecuteRequest) (Outcome, error) {
 	started := time.Now()
-	if err := w.plainText(req.Reason); err != nil {
+	ex, err := w.begin(ctx, req)
+	if err != nil {
+		w.recordGate(ctx, req, err, time.Since(started))
 		return Outcome{}, err
 	}
+	return w.execute(ctx, req, ex, started)
+}
+
+// begin passes every gate, waits where only a person's decision is missing, and takes the plan.
+func (w *TwoPhaseWrite) begin(ctx context.Context, req ExecuteRequest) (*plan.Execution, error) {
+	if err := w.plainText(req.Reason); err != nil {
+		return nil, err
+	}
 	if err := w.await(ctx, req); err != nil {
-		return Outcome{}, w.ledgerAnswer(ctx, req, err)
+		return nil, w.ledgerAnswer(ctx, req, err)
 	}
 	ex, err := w.o.Store.Begin(req.Token, req.Echo)
 	if err != nil {
-		return Outcome{}, w.ledgerAnswer(ctx, req, err)
+		return nil, w.ledgerAnswer(ctx, req, err)
 	}
-	return w.execute(ctx, req, ex, started)
+	return ex, nil
+}
+
+// recordGate writes the row of an execute that a gate refused. A plan that still waits is no event:
+// the agent asks again and again.
+func (w *TwoPhaseWrite) recordGate(ctx context.Context, req ExecuteRequest, err error, took time.Duration) {
+	if refusal.Is(err, refusal.AwaitingApproval) || refusal.Is(err, refusal.TooManyWaiting) {
+		return
+	}
+	e := audit.Event{
+		Tool: "execute_plan", Reason: req.Reason, PlanToken: string(req.Token), Status: audit.Failed,
+		Duration: took, CallerID: w.o.CallerID, ErrorCode: codeOf(err),
+	}
+	if req.Echo.Payload != nil {
+		e.Statement, e.Params = req.Echo.Payload.Statement, req.Echo.Payload.Params
+	}
+	_ = w.o.Audit.Record(ctx, e) // loud and counted there
 }
 
 // await passes the gates; only a plan whose last gate is "awaiting approval" waits, and only so many at once.
@@ -126,19 +148,25 @@ func tokenKey(t plan.Token) wire.Step {
 
 func (w *TwoPhaseWrite) execute(ctx context.Context, req ExecuteRequest, ex *plan.Execution, started time.Time) (Outcome, error) {
 	p := ex.Plan()
-	out, err := w.commitPlan(ctx, ex, started)
+	out, err := w.commitPlan(ctx, req, ex, started)
 	if err == nil {
 		return out, nil
 	}
 	// The failure is recorded beside the transaction that was rolled back. An unknown outcome too.
-	var actual *int64
 	_ = w.o.Audit.Record(ctx, audit.Event{
-		Tool: p.Tool, Reason: p.Reason, Statement: p.Payload.Statement, Params: p.Payload.Params,
-		PreviewRows: &p.AffectedRows, ActualRows: actual, PlanToken: string(p.Token), ApprovedBy: actor(p),
-		Status: audit.Failed, Duration: time.Since(started), CallerID: w.o.CallerID, ErrorCode: string(codeOf(err)),
+		Tool: p.Tool, Reason: bothReasons(p.Reason, req.Reason), Statement: p.Payload.Statement, Params: p.Payload.Params,
+		PreviewRows: &p.AffectedRows, PlanToken: string(p.Token), ApprovedBy: actor(p),
+		Status: audit.Failed, Duration: time.Since(started), CallerID: w.o.CallerID, ErrorCode: codeOf(err),
 	}) // loud and counted there
-	_ = req
 	return Outcome{}, err
+}
+
+// bothReasons keeps what was said at the preview and, if anything, at execute_plan.
+func bothReasons(preview, execute string) string {
+	if execute == "" || execute == preview {
+		return preview
+	}
+	return preview + "\nAt execute_plan: " + execute
 }
 
 func actor(p plan.Plan) string {
@@ -149,7 +177,7 @@ func actor(p plan.Plan) string {
 }
 
 // commitPlan runs the two flushes and settles ex exactly once.
-func (w *TwoPhaseWrite) commitPlan(ctx context.Context, ex *plan.Execution, started time.Time) (Outcome, error) {
+func (w *TwoPhaseWrite) commitPlan(ctx context.Context, req ExecuteRequest, ex *plan.Execution, started time.Time) (Outcome, error) {
 	p := ex.Plan()
 	wk, ok := p.Work.(*work)
 	if !ok || wk.statement == nil {
@@ -189,6 +217,7 @@ func (w *TwoPhaseWrite) commitPlan(ctx context.Context, ex *plan.Execution, star
 		ex.Fail()
 		return Outcome{}, err
 	}
+	t.reason = bothReasons(p.Reason, req.Reason)
 	return w.finish(ctx, s, ex, wk, t, started)
 }
 
@@ -215,6 +244,7 @@ type trial struct {
 	returned wire.Result
 	names    []string
 	identity string
+	reason   string // what goes into the executed row
 }
 
 // try runs the first flush: lock the token, take the rows, run the stored statement, compare. On any
@@ -257,7 +287,7 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 func (w *TwoPhaseWrite) runSteps(sc *script, s Session, p plan.Plan, wk *work, params [][]byte, m string) []string {
 	st := wk.statement
 	if st.Class() == sqlguard.DDL {
-		w.migrationSteps(sc, st)
+		w.migrationSteps(sc, st, nil)
 		return nil
 	}
 	sc.add("state", step(stateSQL))
@@ -365,112 +395,4 @@ func beforeColon(s string) string {
 		}
 	}
 	return s
-}
-
-// finish sends the audit row and COMMIT in one flush and learns what became of them.
-func (w *TwoPhaseWrite) finish(ctx context.Context, s Session, ex *plan.Execution, wk *work, t *trial, started time.Time) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
-	defer cancel()
-	p := ex.Plan()
-	var sc script
-	if wk.statement.Class() == sqlguard.DDL && w.o.MigrationRole != "" {
-		sc.add("reset role", step("RESET ROLE"))
-	}
-	sc.add("savepoint", savepointRow)
-	sc.add("audit", audit.Event{
-		Tool: p.Tool, Reason: p.Reason, Statement: p.Payload.Statement, Params: p.Payload.Params,
-		PreviewRows: &p.AffectedRows, ActualRows: &t.affected, PlanToken: string(p.Token), ApprovedBy: actor(p),
-		Status: audit.Executed, Duration: time.Since(started), CallerID: w.o.CallerID, BlastRadius: radiusJSON(t.radius),
-	}.Step(s.ServerEncoding()))
-	sc.add("release", releaseRow)
-	if s.ServerVersion() >= pg15 {
-		sc.add("counters", flushCounters)
-	}
-	sc.add("commit", commit)
-	replies, err := s.Flush(ctx, sc.steps)
-	if err != nil {
-		return w.settleLost(ctx, ex, t, started, err)
-	}
-	reply := replies[0]
-	if reply.Err == nil {
-		if c, ok := sc.result(reply, "commit"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
-			return w.done(ctx, s, ex, t, started), nil
-		}
-		// In a failed transaction COMMIT succeeds as ROLLBACK.
-		w.undo(s)
-		ex.Fail()
-		return Outcome{}, refusal.New(refusal.WriteFailed, "Postgres answered COMMIT with a rollback; nothing was changed.", "Preview again.")
-	}
-	switch sc.failed(reply) {
-	case "audit":
-		return w.withoutRow(ctx, s, ex, t, started, reply.Err)
-	default:
-		w.undo(s)
-		ex.Fail()
-		return Outcome{}, wire.Refuse(reply.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: "write.statementTimeoutMs"})
-	}
-}
-
-// done settles an acknowledged commit and renders what came back.
-func (w *TwoPhaseWrite) done(ctx context.Context, s Codec, ex *plan.Execution, t *trial, started time.Time) Outcome {
-	ex.Confirm(t.affected, time.Now())
-	out := Outcome{Plan: ex.Plan(), AffectedRows: t.affected, BlastRadius: t.radius, Duration: time.Since(started)}
-	if len(t.names) > 0 && t.affected > 0 && s != nil {
-		values, err := s.Values(ctx, t.returned)
-		if err != nil { // the commit stands; only its echo is poorer
-			w.o.Logger.Error("rendering the inserted keys", "cause", err)
-			return out
-		}
-		for _, row := range values {
-			r := make(plan.Row, len(t.names))
-			for i, n := range t.names {
-				r[i] = plan.Field{Column: n, Value: row[1+i]}
-			}
-			out.Returned = append(out.Returned, r)
-		}
-	}
-	return out
-}
-
-// withoutRow decides about a change whose audit INSERT failed. 23505 on the once-index means that this
-// token was executed already. With audit.required nothing commits; otherwise the change commits,
-// loudly.
-func (w *TwoPhaseWrite) withoutRow(ctx context.Context, s Session, ex *plan.Execution, t *trial, started time.Time, cause *wire.ServerError) (Outcome, error) {
-	if cause.SQLState == "23505" && cause.Constraint == audit.OnceConstraint {
-		w.undo(s)
-		err := usedToken("an earlier time", "the previewed")
-		ex.Stop(string(refusal.UsedToken), err.Error())
-		return Outcome{}, err
-	}
-	if w.o.AuditRequired {
-		w.undo(s)
-		ex.Fail()
-		return Outcome{}, auditUnavailable()
-	}
-	w.o.Logger.Error("COMMITTING WITHOUT AN AUDIT ROW", "plan_token_prefix", tokenPrefix(ex.Plan().Token), "cause", cause)
-	replies, err := s.Flush(ctx, wire.Segment{undoRow, step("SELECT pg_catalog.pg_current_xact_id()::text, pg_catalog.pg_postmaster_start_time()::text")})
-	if err != nil || replies[0].Err != nil || replies[0].TxStatus != 'T' {
-		w.undo(s)
-		ex.Fail()
-		return Outcome{}, errors.Join(auditUnavailable(), err)
-	}
-	xid, boot := cell(replies[0].Results[1], 0, 0), cell(replies[0].Results[1], 0, 1)
-	replies, err = s.Flush(ctx, wire.Segment{commit})
-	if err != nil {
-		return w.settleByXID(ctx, ex, t, started, xid, boot)
-	}
-	if r := replies[0]; r.Err == nil && len(r.Results) == 1 && r.Results[0].Tag == "COMMIT" {
-		return w.done(ctx, s, ex, t, started), nil
-	}
-	w.undo(s)
-	ex.Fail()
-	return Outcome{}, refusal.New(refusal.WriteFailed, "Postgres answered COMMIT with a rollback; nothing was changed.", "Preview again.")
-}
-
-// tokenPrefix names a plan in the log without giving it away.
-func tokenPrefix(t plan.Token) string {
-	if len(t) > 6 {
-		return string(t[:6])
-	}
-	return string(t)
 }

@@ -53,7 +53,9 @@ func existing(st *sqlguard.Statement) []uint32 {
 // migrationSteps are the statement's own steps at execute. Definitions are read first: they are what
 // was approved. DDL cannot stand in a CTE, so the parser stands alone before it; the transaction
 // status behind it is the second look.
-func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement) {
+//
+// measure, if not nil, adds steps that run as the migration's role right before the statement.
+func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, measure func()) {
 	oids := oidArray(existing(st))
 	sc.add("lock timeout", wire.Step{
 		SQL:    "SELECT pg_catalog.set_config('lock_timeout', $1::text, true)",
@@ -64,6 +66,9 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement) {
 	}
 	sc.add("state", step(stateSQL))
 	sc.add("definitions", wire.Step{SQL: definitionsSQL, Params: [][]byte{oids}})
+	if measure != nil {
+		measure()
+	}
 	sc.add("run", step(st.SQL()))
 	sc.add("deferred", deferredNow)
 	sc.add("state after", step(stateSQL))
@@ -122,9 +127,10 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	sc.add("relations", wire.Step{SQL: relationsSQL, Params: [][]byte{oids}})
 	sc.add("objects", step(objectsSQL))
 	sc.add("columns", wire.Step{SQL: columnsSQL, Params: [][]byte{oids}})
-	sc.add("values", w.valuesStep(st))
-	sc.add("clock", step(clockSQL))
-	w.migrationSteps(&sc, st)
+	w.migrationSteps(&sc, st, func() {
+		sc.add("values", w.valuesStep(st))
+		sc.add("clock", step(clockSQL))
+	})
 	sc.add("clock after", step(clockSQL))
 	sc.add("locks", step(locksSQL))
 	sc.add("relations after", wire.Step{SQL: relationsSQL, Params: [][]byte{oids}})
@@ -163,7 +169,7 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	return pv, d.NeedsApproval, nil
 }
 
-const clockSQL = "SELECT pg_catalog.extract(epoch FROM pg_catalog.clock_timestamp()) * 1000"
+const clockSQL = "SELECT extract(epoch FROM pg_catalog.clock_timestamp()) * 1000"
 
 func migrationTarget(st *sqlguard.Statement) string {
 	d := st.DDL()
@@ -264,6 +270,8 @@ func (w *TwoPhaseWrite) migrationFacts(st *sqlguard.Statement, sc *script, reply
 		b := before[oid]
 		a, still := after[oid]
 		switch {
+		case !still && b.table != 0 && gone(before, after, b.table):
+			// An index that goes with its table needs no line of its own.
 		case !still:
 			f.Drops = append(f.Drops, plan.Drop{Type: kindNames[b.kind], Name: b.name})
 		case a.node != b.node && (b.kind == "r" || b.kind == "m" || b.kind == "i"):
@@ -293,6 +301,12 @@ func (w *TwoPhaseWrite) migrationFacts(st *sqlguard.Statement, sc *script, reply
 		}
 	}
 	return f, nil
+}
+
+func gone(before, after map[int64]rel, oid int64) bool {
+	_, had := before[oid]
+	_, has := after[oid]
+	return had && !has
 }
 
 func sortedOIDs(m map[int64]rel) []int64 {
@@ -365,9 +379,7 @@ func droppedObjects(was, is wire.Result, before, after map[int64]rel) []plan.Dro
 	var out []plan.Drop
 	for i := range was.Rows {
 		table, _ := strconv.ParseInt(cell(was, i, 3), 10, 64)
-		_, had := before[table]
-		_, has := after[table]
-		if still[cell(was, i, 0)+cell(was, i, 1)] || (had && !has) { // what goes with its table needs no line of its own
+		if still[cell(was, i, 0)+cell(was, i, 1)] || gone(before, after, table) { // what goes with its table needs no line of its own
 			continue
 		}
 		out = append(out, plan.Drop{Type: cell(was, i, 0), Name: cell(was, i, 2)})

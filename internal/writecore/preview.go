@@ -399,7 +399,7 @@ func radiusJSON(r plan.BlastRadius) json.RawMessage {
 func (w *TwoPhaseWrite) recordRefusal(ctx context.Context, req Request, err error, took time.Duration) {
 	e := audit.Event{
 		Tool: req.Tool, Reason: req.Reason, Status: audit.Failed, Duration: took,
-		CallerID: w.o.CallerID, ErrorCode: string(codeOf(err)),
+		CallerID: w.o.CallerID, ErrorCode: codeOf(err),
 	}
 	if req.Statement != nil {
 		e.Statement, e.Params = req.Statement.SQL(), req.Statement.Params()
@@ -414,15 +414,19 @@ func (w *TwoPhaseWrite) recordRefusal(ctx context.Context, req Request, err erro
 func (w *TwoPhaseWrite) Refused(ctx context.Context, tool, reason, statement string, params []json.RawMessage, err error) {
 	_ = w.o.Audit.Record(ctx, audit.Event{
 		Tool: tool, Reason: reason, Statement: statement, Params: params,
-		Status: audit.Failed, CallerID: w.o.CallerID, ErrorCode: string(codeOf(err)),
+		Status: audit.Failed, CallerID: w.o.CallerID, ErrorCode: codeOf(err),
 	}) // loud and counted there
 }
 
-func codeOf(err error) refusal.Code {
+// codeOf is the error_code of the audit row: the refusal's, else that the caller left or a fault.
+func codeOf(err error) string {
 	if e, ok := refusal.As(err); ok {
-		return e.Code
+		return string(e.Code)
 	}
-	return refusal.InternalError
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return audit.Cancelled
+	}
+	return string(refusal.InternalError)
 }
 
 func sortedKeys[V any](m map[string]V) []string {

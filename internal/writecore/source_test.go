@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSourcePreviewHoldsNoCommit: only execute.go sends COMMIT (S01, S02). A rule the compiler cannot hold.
+// TestSourcePreviewHoldsNoCommit: only commit.go sends COMMIT (S01, S02). A rule the compiler cannot hold.
 func TestSourcePreviewHoldsNoCommit(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
@@ -31,5 +31,5 @@ func TestSourcePreviewHoldsNoCommit(t *testing.T) {
 			require.NotContains(t, string(src), `"COMMIT"`+")", f)
 		}
 	}
-	require.Equal(t, []string{"execute.go"}, senders)
+	require.Equal(t, []string{"commit.go"}, senders)
 }

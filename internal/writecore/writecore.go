@@ -3,7 +3,7 @@
 //
 // It guarantees:
 //   - a preview always ends in ROLLBACK, whatever happens (TestS01 in tests/);
-//   - nothing commits except in execute.go, for a plan whose gates all passed (TestS02);
+//   - nothing commits except in commit.go, for a plan whose gates all passed (TestS02);
 //   - what commits is the stored statement, for the rows and the blast radius that were previewed
 //     (TestS03, TestS04); the count that decides is that of every changed row (TestS05);
 //   - the executed row of the audit table is part of the same transaction (TestS14);

@@ -1,3 +1,3 @@
 package plan
 
-import _ "/internal/sqlguard"
+import _ "github.com/jpka/sw-postgres-mcp/internal/sqlguard"

@@ -1,0 +1,3 @@
+package audit
+
+import _ "github.com/jpka/sw-postgres-mcp/internal/sqlguard"

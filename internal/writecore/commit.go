@@ -1,0 +1,125 @@
+package writecore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jpka/sw-postgres-mcp/internal/audit"
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
+)
+
+// finishTimeout bounds what happens from the sending of COMMIT on. Nothing a client does reaches it.
+const finishTimeout = 30 * time.Second
+
+// finish sends the audit row and COMMIT in one flush and learns what became of them.
+func (w *TwoPhaseWrite) finish(ctx context.Context, s Session, ex *plan.Execution, wk *work, t *trial, started time.Time) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	p := ex.Plan()
+	var sc script
+	if wk.statement.Class() == sqlguard.DDL && w.o.MigrationRole != "" {
+		sc.add("reset role", step("RESET ROLE"))
+	}
+	sc.add("savepoint", savepointRow)
+	sc.add("audit", audit.Event{
+		Tool: p.Tool, Reason: t.reason, Statement: p.Payload.Statement, Params: p.Payload.Params,
+		PreviewRows: &p.AffectedRows, ActualRows: &t.affected, PlanToken: string(p.Token), ApprovedBy: actor(p),
+		Status: audit.Executed, Duration: time.Since(started), CallerID: w.o.CallerID, BlastRadius: radiusJSON(t.radius),
+	}.Step(s.ServerEncoding()))
+	sc.add("release", releaseRow)
+	if s.ServerVersion() >= pg15 {
+		sc.add("counters", flushCounters)
+	}
+	sc.add("commit", commit)
+	// What a trigger set for the session outlives COMMIT; nothing of it may reach the next call.
+	replies, err := s.Flush(ctx, sc.steps, wire.Segment{forget})
+	if err != nil {
+		return w.settleLost(ctx, ex, t, started, err)
+	}
+	reply := replies[0]
+	if reply.Err == nil {
+		if c, ok := sc.result(reply, "commit"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
+			return w.done(ctx, s, ex, t, started), nil
+		}
+		// In a failed transaction COMMIT succeeds as ROLLBACK.
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, refusal.New(refusal.WriteFailed, "Postgres answered COMMIT with a rollback; nothing was changed.", "Preview again.")
+	}
+	switch sc.failed(reply) {
+	case "audit":
+		return w.withoutRow(ctx, s, ex, t, started, reply.Err)
+	default:
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, wire.Refuse(reply.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: "write.statementTimeoutMs"})
+	}
+}
+
+// done settles an acknowledged commit and renders what came back.
+func (w *TwoPhaseWrite) done(ctx context.Context, s Codec, ex *plan.Execution, t *trial, started time.Time) Outcome {
+	ex.Confirm(t.affected, time.Now())
+	out := Outcome{Plan: ex.Plan(), AffectedRows: t.affected, BlastRadius: t.radius, Duration: time.Since(started)}
+	if len(t.names) > 0 && t.affected > 0 && s != nil {
+		values, err := s.Values(ctx, t.returned)
+		if err != nil { // the commit stands; only its echo is poorer
+			w.o.Logger.Error("rendering the inserted keys", "cause", err)
+			return out
+		}
+		for _, row := range values {
+			r := make(plan.Row, len(t.names))
+			for i, n := range t.names {
+				r[i] = plan.Field{Column: n, Value: row[1+i]}
+			}
+			out.Returned = append(out.Returned, r)
+		}
+	}
+	return out
+}
+
+// withoutRow decides about a change whose audit INSERT failed. 23505 on the once-index means that this
+// token was executed already. With audit.required nothing commits; otherwise the change commits,
+// loudly.
+func (w *TwoPhaseWrite) withoutRow(ctx context.Context, s Session, ex *plan.Execution, t *trial, started time.Time, cause *wire.ServerError) (Outcome, error) {
+	if cause.SQLState == "23505" && cause.Constraint == audit.OnceConstraint {
+		w.undo(s)
+		err := usedToken("an earlier time", "the previewed")
+		ex.Stop(string(refusal.UsedToken), err.Error())
+		return Outcome{}, err
+	}
+	if w.o.AuditRequired {
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, auditUnavailable()
+	}
+	w.o.Logger.Error("COMMITTING WITHOUT AN AUDIT ROW", "plan_token_prefix", tokenPrefix(ex.Plan().Token), "cause", cause)
+	replies, err := s.Flush(ctx, wire.Segment{undoRow, step("SELECT pg_catalog.pg_current_xact_id()::text, pg_catalog.pg_postmaster_start_time()::text")})
+	if err != nil || replies[0].Err != nil || replies[0].TxStatus != 'T' {
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, errors.Join(auditUnavailable(), err)
+	}
+	xid, boot := cell(replies[0].Results[1], 0, 0), cell(replies[0].Results[1], 0, 1)
+	replies, err = s.Flush(ctx, wire.Segment{commit})
+	if err != nil {
+		return w.settleByXID(ctx, ex, t, started, xid, boot)
+	}
+	if r := replies[0]; r.Err == nil && len(r.Results) == 1 && r.Results[0].Tag == "COMMIT" {
+		return w.done(ctx, s, ex, t, started), nil
+	}
+	w.undo(s)
+	ex.Fail()
+	return Outcome{}, refusal.New(refusal.WriteFailed, "Postgres answered COMMIT with a rollback; nothing was changed.", "Preview again.")
+}
+
+// tokenPrefix names a plan in the log without giving it away.
+func tokenPrefix(t plan.Token) string {
+	if len(t) > 6 {
+		return string(t[:6])
+	}
+	return string(t)
+}

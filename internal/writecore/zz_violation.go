@@ -1,0 +1,3 @@
+package writecore
+
+import _ "net/http"
