@@ -1,3 +1,0 @@
-package audit
-
-import _ "github.com/jpka/sw-postgres-mcp/internal/sqlguard"

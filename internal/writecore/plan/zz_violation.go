@@ -1,3 +1,0 @@
-package plan
-
-import _ "github.com/jpka/sw-postgres-mcp/internal/sqlguard"

@@ -1,3 +1,0 @@
-package writecore
-
-import _ "net/http"
