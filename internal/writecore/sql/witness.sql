@@ -8,4 +8,4 @@ WHERE l.pid = pg_catalog.pg_backend_pid() AND l.locktype = 'relation'
   AND l.relation <> ALL ($1::oid[])
   -- An index is locked behind its table, which is in the list itself: one that was made since the
   -- guard looked reaches nothing new.
-  AND (pg_catalog.pg_identify_object(1259, l.relation, 0)).type <> 'index'
+  AND (pg_catalog.pg_identify_object(1259, l.relation, 0)).type IS DISTINCT FROM 'index'
