@@ -106,7 +106,7 @@ func (d Deps) message(r previewReply, p plan.Plan, joined bool) string {
 		}
 		fmt.Fprintf(&b, "A person must decide, because %s", why)
 		if p.Facts == nil {
-			fmt.Fprintf(&b, " (no one is asked for up to %s)", rows(d.Limits.ApprovalAbove))
+			fmt.Fprintf(&b, " (the threshold is %s)", rows(d.Limits.ApprovalAbove))
 		}
 		fmt.Fprintf(&b, ". Ask your user to open %s and decide, and call execute_plan with plan_token, statement and params as given here: it waits up to %.0f s for the decision, and may be called again with the same token. The plan expires at %s.",
 			r.ApprovalURL, d.Limits.ExecuteWait.Seconds(), r.ExpiresAt)
