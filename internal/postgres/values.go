@@ -69,8 +69,11 @@ func renderValue(v []byte, oid uint32, types map[uint32]typeInfo) json.RawMessag
 
 // isNumber tells whether v is a JSON number (RFC 8259, section 6). NaN and Infinity are not.
 func isNumber(v []byte) bool {
-	return len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9') && json.Valid(v)
+	n := len(v)
+	return n > 0 && (v[0] == '-' || digit(v[0])) && digit(v[n-1]) && json.Valid(v)
 }
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 const hexDigits = "0123456789abcdef"
 

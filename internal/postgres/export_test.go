@@ -1,0 +1,51 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
+)
+
+// RunUnguarded runs text the way Query does, with no guard before it: what is left is what the
+// server itself holds. Only test code can reach it.
+func (p *Pool) RunUnguarded(ctx context.Context, sql string, closure []uint32) (rows [][][]byte, err error) {
+	_, err = p.read(ctx, func(s *Session) ([]wire.Reply, error) {
+		f := newReadFlush(s, 0)
+		f.steps[1].Params[0] = []byte("5000")
+		f.steps[1].Params[1] = []byte("5000")
+		f.agent("declare", declare, sql, nil)
+		if closure != nil {
+			f.witness("witness", closure, false)
+		}
+		f.add("fetch", wire.Step{SQL: "FETCH FORWARD 1000 FROM sw_c"})
+		if closure != nil {
+			f.witness("witness2", closure, true)
+		}
+		replies, err := f.send(ctx, s, nil)
+		if err != nil {
+			return replies, err
+		}
+		if fetch := f.position("fetch"); len(replies[0].Results) > fetch {
+			rows = replies[0].Results[fetch].Rows
+		}
+		return replies, f.refuse(ctx, s, replies[0], refusal.QueryFailed)
+	})
+	return rows, err
+}
+
+// ExplainUnguarded does the same for Explain.
+func (p *Pool) ExplainUnguarded(ctx context.Context, sql string) error {
+	_, err := p.read(ctx, func(s *Session) ([]wire.Reply, error) {
+		f := newReadFlush(s, 0)
+		f.steps[1].Params[0] = []byte("5000")
+		f.steps[1].Params[1] = []byte("5000")
+		f.agent("explain", explainPrefix, sql, nil)
+		replies, err := f.send(ctx, s, nil)
+		if err != nil {
+			return replies, err
+		}
+		return replies, f.refuse(ctx, s, replies[0], refusal.ExplainFailed)
+	})
+	return err
+}
