@@ -2,6 +2,7 @@ package sqlguard
 
 import (
 	"fmt"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/proto"
@@ -38,7 +39,7 @@ func parseValue(column, text string) (*expression, error) {
 }
 
 func parseAlone(what, text, before, after string, take func(*pg.SelectStmt) (*pg.Node, func()), skeleton string) (*expression, error) {
-	line, tokens, err := clean(what, text)
+	line, tokens, err := clean(what, text, false)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +61,11 @@ func parseAlone(what, text, before, after string, take func(*pg.SelectStmt) (*pg
 	bare, err := parseOne(what, skeleton)
 	if err != nil {
 		return nil, err
+	}
+	// Brackets in the text must not pair with ours: without ours it must be the same.
+	open, err := parseOne(what, strings.TrimSuffix(before, "(")+line+strings.TrimPrefix(after, ")"))
+	if err != nil || !sameTree(stmt, open) {
+		return nil, notOneExpression(what)
 	}
 	sel := stmt.GetSelectStmt()
 	if sel == nil {

@@ -45,9 +45,11 @@ func scan(what, text string) ([]token, error) {
 	end, gap := 0, false
 	for _, t := range result.Tokens {
 		from, to := int(t.Start), int(t.End)
-		if from < end || to < from || to > len(text) {
-			return nil, refusal.New(refusal.InvalidInput,
-				fmt.Sprintf("The %s cannot be read unambiguously.", what), "Write it in a simpler form.")
+		if t.Token == pg.Token_USCONST || t.Token == pg.Token_UIDENT {
+			to = endOfUnicode(text, from) // the scanner reports a wrong end for these two
+		}
+		if from < end || to < from || to > len(text) || strings.Trim(text[end:from], " \t\n\r\f\v") != "" {
+			return nil, ambiguous(what)
 		}
 		gap = gap || from > end
 		end = to
@@ -58,7 +60,36 @@ func scan(what, text string) ([]token, error) {
 		tokens = append(tokens, token{kind: t.Token, keyword: t.KeywordKind, text: text[from:to], gap: gap})
 		gap = false
 	}
+	if strings.Trim(text[end:], " \t\n\r\f\v") != "" {
+		return nil, ambiguous(what)
+	}
 	return tokens, measure(what, tokens)
+}
+
+// ambiguous is for text in which the scanner's tokens do not account for every byte. Dropping what
+// it did not report could change the meaning.
+func ambiguous(what string) error {
+	return refusal.New(refusal.InvalidInput,
+		fmt.Sprintf("The %s cannot be read unambiguously.", what), "Write it in a simpler form, without U& escapes or literals in pieces.")
+}
+
+// endOfUnicode finds the end of U&'…' or U&"…" that starts at from, or -1.
+func endOfUnicode(text string, from int) int {
+	if from < 0 || from+3 > len(text) || text[from+1] != '&' {
+		return -1
+	}
+	quote := text[from+2]
+	for i := from + 3; i < len(text); i++ {
+		if text[i] != quote {
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == quote {
+			i++
+			continue
+		}
+		return i + 1
+	}
+	return -1
 }
 
 func checkBytes(what, text string) error {

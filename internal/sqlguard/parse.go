@@ -44,7 +44,7 @@ func parseOne(what, text string) (*pg.Node, error) {
 // goes out, and its tokens.
 func parseStatement(text string) (*pg.Node, string, []token, error) {
 	const what = "statement"
-	line, tokens, err := clean(what, text)
+	line, tokens, err := clean(what, text, true)
 	if err != nil {
 		return nil, "", nil, err
 	}
@@ -120,29 +120,69 @@ func oddSpace(text string) string {
 	return ""
 }
 
-// sameTree compares two trees apart from where things stand in the text.
+// sameTree compares two trees apart from where things stand in the text. It is proto.Equal without
+// the location fields, and needs no copies.
 func sameTree(a, b proto.Message) bool {
-	a, b = proto.Clone(a), proto.Clone(b)
-	zeroPlaces(a.ProtoReflect())
-	zeroPlaces(b.ProtoReflect())
-	return proto.Equal(a, b)
+	return sameMessage(a.ProtoReflect(), b.ProtoReflect())
 }
 
-// zeroPlaces clears every location in a tree.
-func zeroPlaces(m protoreflect.Message) {
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case fd.Kind() == protoreflect.MessageKind && fd.IsList():
-			for i := range v.List().Len() {
-				zeroPlaces(v.List().Get(i).Message())
-			}
-		case fd.Kind() == protoreflect.MessageKind:
-			zeroPlaces(v.Message())
-		case fd.Kind() == protoreflect.Int32Kind:
-			if n := string(fd.Name()); n == "location" || n == "stmt_len" || strings.HasSuffix(n, "_location") {
-				m.Clear(fd)
-			}
+func sameMessage(a, b protoreflect.Message) bool {
+	if a.Descriptor() != b.Descriptor() || a.IsValid() != b.IsValid() {
+		return false
+	}
+	same, fields := true, 0
+	a.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if place(fd) {
+			return true
+		}
+		fields++
+		same = b.Has(fd) && sameField(fd, v, b.Get(fd))
+		return same
+	})
+	if !same {
+		return false
+	}
+	b.Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		if !place(fd) {
+			fields--
 		}
 		return true
 	})
+	return fields == 0
+}
+
+func sameField(fd protoreflect.FieldDescriptor, a, b protoreflect.Value) bool {
+	if fd.IsList() {
+		x, y := a.List(), b.List()
+		if x.Len() != y.Len() {
+			return false
+		}
+		for i := range x.Len() {
+			if !sameScalar(fd, x.Get(i), y.Get(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return !fd.IsMap() && sameScalar(fd, a, b)
+}
+
+func sameScalar(fd protoreflect.FieldDescriptor, a, b protoreflect.Value) bool {
+	if fd.Kind() == protoreflect.MessageKind {
+		return sameMessage(a.Message(), b.Message())
+	}
+	return a.Equal(b)
+}
+
+// place tells whether a field says where something stands in the text.
+func place(fd protoreflect.FieldDescriptor) bool {
+	if fd.Kind() != protoreflect.Int32Kind {
+		return false
+	}
+	switch n := fd.Name(); n {
+	case "location", "stmt_len", "stmt_location":
+		return true
+	default:
+		return strings.HasSuffix(string(n), "_location")
+	}
 }

@@ -30,9 +30,10 @@ func trimEnd(tokens []token) []token {
 	return tokens
 }
 
-// clean measures text and gives it back on one line without comments, together with its tokens. It
+// clean measures text and gives it back on one line without comments, together with its tokens; of a
+// whole statement the semicolons at the end are dropped as well. It
 // scans its own output again and insists on the same tokens, so that nothing it removed mattered.
-func clean(what, text string) (string, []token, error) {
+func clean(what, text string, statement bool) (string, []token, error) {
 	tokens, err := scan(what, text)
 	if err != nil {
 		return "", nil, err
@@ -44,7 +45,9 @@ func clean(what, text string) (string, []token, error) {
 				"Write the literal in one piece, or join pieces with ||.")
 		}
 	}
-	tokens = trimEnd(tokens)
+	if statement {
+		tokens = trimEnd(tokens)
+	}
 	line := oneLine(tokens)
 	again, err := scan(what, line)
 	if err != nil {

@@ -35,6 +35,7 @@ type found struct {
 	locking   bool
 	err       error
 	seen      map[string]bool
+	skip      map[*pg.RangeVar]bool // relations that the caller checks itself
 }
 
 func newFound() *found { return &found{params: map[int]bool{}, seen: map[string]bool{}} }
@@ -162,6 +163,9 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 		f.children(m, sc, "with_clause")
 		return
 	case *pg.RangeVar:
+		if f.skip[n] {
+			return
+		}
 		if name, ok := f.rangeName(n); ok && (name.Schema != "" || !sc.has(name.Name)) {
 			f.addRelation(name)
 		}
@@ -200,6 +204,9 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 			return
 		}
 		f.params[int(n.Number)] = true
+	case *pg.SetToDefault:
+		f.fail(refusal.New(refusal.InvalidInput, "DEFAULT stands where only an expression can.",
+			`DEFAULT is taken alone, as the value of a column in set_expressions.`))
 	case *pg.TypeCast:
 		if t := n.TypeName; t != nil && len(t.ArrayBounds) == 0 {
 			if name, ok := f.name("type", t.Names); ok && regclassType(name) {

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SubLink ANY
+select id from customers where id = any (select customer_id from orders)

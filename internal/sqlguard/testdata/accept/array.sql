@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_ArrayExpr
+select array[1, 2], array[[1], [2]]

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: FuncCall timezone
+select created_at at time zone 'UTC' from customers

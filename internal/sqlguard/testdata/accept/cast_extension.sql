@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: TypeCast to a type of an extension with an immutable function
+select 'A'::citext

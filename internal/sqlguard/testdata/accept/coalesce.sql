@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: CoalesceExpr
+select coalesce(email, name) from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: CollateClause
+select name collate "C" from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: RangeFunction.coldeflist
+select * from jsonb_array_elements('[]') as x(a)

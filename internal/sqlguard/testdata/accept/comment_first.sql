@@ -1,0 +1,4 @@
+-- expect: ACCEPT
+-- covers: a comment before the statement
+-- c
+select id from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a comment that swallows the end of the line
+select name from customers -- top

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SelectStmt without FROM
+select 1

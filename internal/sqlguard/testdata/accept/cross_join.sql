@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: JoinExpr without a condition
+select 1 from orders cross join order_items

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: CommonTableExpr
+with x as (select * from customers) select * from x

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: E literals
+select E'a\'b', B'101', X'ff', N'x'

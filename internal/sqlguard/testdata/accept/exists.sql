@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SubLink EXISTS
+select exists (select 1 from orders)

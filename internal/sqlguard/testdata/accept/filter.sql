@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: FuncCall.agg_filter
+select count(*) filter (where status = 'x') from orders

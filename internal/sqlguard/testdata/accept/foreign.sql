@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: relkind f
+select * from ext

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: MinMaxExpr
+select greatest(id, 1) from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: GroupingSet
+select status, count(*) from orders group by grouping sets ((status), ())

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SelectStmt.having_clause
+select status, count(*) from orders group by status having count(*) > 1

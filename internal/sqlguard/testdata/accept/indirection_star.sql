@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Indirection star
+select (c).* from customers c

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: information_schema without a read allowlist
+select table_name from information_schema.tables

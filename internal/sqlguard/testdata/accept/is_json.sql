@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: JsonIsPredicate
+select data is json from customers

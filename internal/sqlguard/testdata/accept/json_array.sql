@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: JsonArrayConstructor
+select json_array(1, 2)

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: relkind m
+select * from mat

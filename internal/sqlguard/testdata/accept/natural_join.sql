@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: JoinExpr.is_natural
+select * from orders natural join order_items

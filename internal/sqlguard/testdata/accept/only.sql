@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: RangeVar.inh = false
+select * from only orders

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Expr with a qualified operator
+select 1 operator(pg_catalog.+) 2

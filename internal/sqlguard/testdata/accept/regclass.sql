@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: regclass of a literal
+select 'public.orders'::regclass

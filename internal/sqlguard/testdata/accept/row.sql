@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: RowExpr
+select row(id, name) from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a semicolon at the end
+select 1;

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a semicolon inside a literal
+select ';'

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: several semicolons at the end
+select 1 ; ;

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: relkind S
+select last_value from ids

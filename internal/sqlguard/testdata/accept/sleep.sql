@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: pg_sleep, which the timeout bounds
+select pg_sleep(0.1)

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: FuncCall.agg_order
+select string_agg(name, ', ' order by name) from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: TABLE t
+table customers

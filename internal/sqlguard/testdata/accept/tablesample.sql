@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: RangeTableSample
+select * from customers tablesample bernoulli (10)

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a random function of an extension
+select uuid_generate_v4()

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SelectStmt.values_lists
+values (1, 'a'), (2, 'b')

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: RangeSubselect over VALUES
+select * from (values (1, 'a')) as v(id, name)

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: FuncCall.agg_within_group
+select percentile_cont(0.5) within group (order by amount) from orders

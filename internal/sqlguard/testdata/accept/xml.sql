@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: XmlExpr
+select xmlelement(name a, 'b')

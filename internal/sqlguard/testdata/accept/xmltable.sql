@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: RangeTableFunc
+select * from xmltable('/a' passing xmlelement(name a) columns b text path 'b')

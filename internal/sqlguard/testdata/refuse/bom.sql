@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a byte order mark
+﻿select 1

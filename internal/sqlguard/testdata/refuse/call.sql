@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CallStmt
+call app.boom()

@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: TypeName.array_bounds
+select '{x}'::weird[]

@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: a cast over a volatile function
+select 'x'::weird

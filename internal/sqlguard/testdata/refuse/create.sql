@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateStmt
+create table x (a int)

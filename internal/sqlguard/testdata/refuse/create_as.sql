@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateTableAsStmt
+create table x as select 1

@@ -1,0 +1,3 @@
+-- expect: TABLE_NOT_ALLOWLISTED
+-- covers: pg_cursors
+select * from pg_cursors

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DeclareCursorStmt
+declare c cursor for select 1

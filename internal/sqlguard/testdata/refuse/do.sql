@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DoStmt
+do $$ begin end $$

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: FetchStmt
+fetch all from c

@@ -1,0 +1,4 @@
+-- expect: INVALID_INPUT
+-- covers: $2 without $1
+-- params: 2
+select $2

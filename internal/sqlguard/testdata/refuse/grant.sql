@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: GrantStmt
+grant select on orders to public

@@ -1,0 +1,3 @@
+-- expect: TABLE_NOT_ALLOWLISTED
+-- covers: pg_hba_file_rules
+select * from pg_hba_file_rules

@@ -1,0 +1,3 @@
+-- expect: TABLE_NOT_ALLOWLISTED
+-- covers: relkind i
+select * from idx

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: InsertStmt
+insert into orders values (1)

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: grammar of Postgres 17
+select * from json_table('[]', '$' columns (a int path '$'))

@@ -1,0 +1,3 @@
+-- expect: TABLE_NOT_ALLOWLISTED
+-- covers: pg_largeobject
+select * from pg_largeobject

@@ -1,0 +1,4 @@
+-- expect: INVALID_INPUT
+-- covers: a literal in pieces
+select 'a'
+'b'

@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: a large object from a file
+select lo_import('/etc/passwd')

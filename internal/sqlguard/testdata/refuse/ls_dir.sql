@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: a directory
+select pg_ls_dir('.')

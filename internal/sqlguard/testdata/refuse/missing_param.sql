@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a parameter without a value
+select $1

@@ -1,0 +1,3 @@
+-- expect: EMPTY_STATEMENT
+-- covers: only semicolons
+;;

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a parameter number above the protocol's
+select $70000

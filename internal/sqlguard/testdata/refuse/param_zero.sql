@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: $0
+select $0

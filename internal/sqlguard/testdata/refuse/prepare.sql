@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: PrepareStmt
+prepare a as select 1

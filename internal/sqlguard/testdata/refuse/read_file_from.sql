@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: a file, in FROM
+select * from pg_read_file('/etc/passwd')

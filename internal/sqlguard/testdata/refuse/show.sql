@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: VariableShowStmt
+show work_mem

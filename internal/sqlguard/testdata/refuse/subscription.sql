@@ -1,0 +1,3 @@
+-- expect: TABLE_NOT_ALLOWLISTED
+-- covers: pg_subscription
+select subconninfo from pg_subscription

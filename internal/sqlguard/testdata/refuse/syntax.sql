@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a syntax error
+selec 1

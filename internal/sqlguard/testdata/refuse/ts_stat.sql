@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: SQL as text in FROM
+select * from ts_stat('select 1')

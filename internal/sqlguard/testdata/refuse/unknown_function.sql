@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a function that does not exist
+select no_such_function(1)

@@ -1,0 +1,3 @@
+-- expect: INVALID_TABLE_NAME
+-- covers: a relation that does not exist
+select * from custmers

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: UpdateStmt
+update orders set id = 1
