@@ -76,8 +76,8 @@ func TestFile(t *testing.T) {
 		"write": {"planTtlMs": 1000, "approvalTtlMs": 2000, "statementTimeoutMs": 1, "lockTimeoutMs": 2, "executeWaitMs": 0,
 			"approvalRequiredAboveRows": 0, "hardMaxRows": 5, "maxOpenPlans": 1, "rules": []},
 		"query": {"statementTimeoutMs": 3, "maxRows": 4, "maxBytes": 5, "allowFunctions": ["app.f"]},
-		"migration": {"previewLockMs": 6, "maxPreviewBytes": 0},
-		"approval": {"channel": "page", "pageOnlyAboveRows": 7},
+		"migration": {"previewLockMs": 6, "maxPreviewBytes": 67108864},
+		"approval": {"channel": "page", "pageOnlyAboveRows": 1000},
 		"approvalServer": {"enabled": false, "port": 0, "requireAuth": false, "authToken": "short", "openBrowser": "never",
 			"exposeRawPayload": true, "confirmAboveRows": 8, "pinHash": ""},
 		"tools": "default", "mask": [], "audit": {"required": true, "reads": true}, "journal": {"path": ""}, "callerId": "me"}`).load()
@@ -90,7 +90,7 @@ func TestFile(t *testing.T) {
 		HardMaxRows: 5, MaxOpenPlans: 1,
 	}, cfg.Write)
 	require.Equal(t, config.Query{StatementTimeout: 3 * time.Millisecond, MaxRows: 4, MaxBytes: 5, AllowFunctions: []string{"app.f"}}, cfg.Query)
-	require.Equal(t, config.Migration{PreviewLock: 6 * time.Millisecond}, cfg.Migration)
+	require.Equal(t, config.Migration{PreviewLock: 6 * time.Millisecond, MaxPreviewBytes: 64 << 20}, cfg.Migration)
 	require.Equal(t, config.ApprovalServer{AuthToken: "short", OpenBrowser: "never", ExposeRawPayload: true, ConfirmAboveRows: 8}, cfg.ApprovalServer)
 	require.Equal(t, config.Audit{Required: true, Reads: true}, cfg.Audit)
 	require.Equal(t, "me", cfg.CallerID)
@@ -242,7 +242,7 @@ func TestS22LoudAboutMistakes(t *testing.T) {
 		"port":                     {file: `{` + urls + `, "approvalServer": {"port": 65536}}`, want: []string{"approvalServer.port", "from 0 to 65535"}},
 		"browser":                  {file: `{` + urls + `, "approvalServer": {"openBrowser": "yes"}}`, want: []string{`approvalServer.openBrowser`, `"yes" is not one of auto, always, never`}},
 		"browser, empty":           {file: `{` + urls + `, "approvalServer": {"openBrowser": ""}}`, want: []string{`approvalServer.openBrowser`, `"" is not one of auto, always, never`}},
-		"connections":              {file: `{"database": {"maxConnections": 0}}`, want: []string{"database.maxConnections", "0 is out of range"}},
+		"connections":              {file: `{"database": {"maxConnections": 1}}`, want: []string{"database.maxConnections", "1 is out of range"}},
 		"empty table":              {file: `{` + urls + `, "allowlist": {"write": {"tables": [" "]}}}`, want: []string{"allowlist.write.tables[0]", "it is empty"}},
 		"table without schema":     {file: `{` + urls + `, "allowlist": {"write": {"tables": ["orders"]}}}`, want: []string{"allowlist.write (", "settings.json", `"orders"`}},
 		"schema with dot":          {file: `{` + urls + `, "allowlist": {"read": {"schemas": ["app.orders"]}}}`, want: []string{"allowlist.read (", `"app.orders"`}},

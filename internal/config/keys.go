@@ -94,7 +94,8 @@ var table = []setting{
 	{name: "approvalServer.pinHash", value: "", secret: true, show: "none"},
 	{name: "database.migrationRole", value: "", show: "none"},
 	{name: "database.allowPrivilegedRoles", value: false},
-	{name: "database.maxConnections", value: int64(10), min: 1, max: 1_000},
+	// Two: a lost COMMIT is looked up while its own connection is still on its way out.
+	{name: "database.maxConnections", value: int64(10), min: 2, max: 1_000},
 	{name: "tools", value: "default", env: []string{"SW_ALLOWED_TOOLS", "SW_TOOLS"}},
 	{name: "mask", value: []mask(nil)},
 	{name: "audit.required", value: false, env: []string{"SW_AUDIT_REQUIRED"}},
@@ -113,6 +114,9 @@ var notYet = map[string]string{
 	"approval.channel":       "approval through the client is",
 	"tools":                  "choosing tools is",
 	"approvalServer.pinHash": "the PIN is",
+	// A rehearsal is bounded by migration.previewLockMs alone.
+	"migration.maxPreviewBytes":  "a size limit of migrations is",
+	"approval.pageOnlyAboveRows": "approval through the client is",
 }
 
 // file is the shape of the configuration file. Its leaves are the names of the table; a test

@@ -144,7 +144,7 @@ func renderDescription(list []Described, truncated bool, hint string) (json.RawM
 	for i, t := range list {
 		entries[i] = t.Entry
 	}
-	out, err := json.Marshal(struct {
+	out, err := plainJSON(struct {
 		Tables    []json.RawMessage `json:"tables"`
 		Truncated bool              `json:"truncated"`
 		Hint      string            `json:"hint,omitempty"`
@@ -175,7 +175,7 @@ func fitting(list []Described) []Described {
 
 // example is a pair of arguments that works.
 func example(list []Described) string {
-	out, err := json.Marshal(struct {
+	out, err := plainJSON(struct {
 		Schema string `json:"schema"`
 		Table  string `json:"table"`
 	}{sqlguard.QuoteIdent(list[0].Schema), sqlguard.QuoteIdent(list[0].Table)})

@@ -89,7 +89,7 @@ func renderOutcome(o writecore.Outcome) (json.RawMessage, error) {
 		returned := some(o.Returned)
 		reply.Rows = &returned
 	}
-	out, err := json.Marshal(reply)
+	out, err := plainJSON(reply)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the outcome: %w", err)
 	}

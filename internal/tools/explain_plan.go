@@ -93,7 +93,7 @@ func renderPlan(explained json.RawMessage) (json.RawMessage, error) {
 			reply.Warnings = append(reply.Warnings, w)
 		}
 	})
-	out, err := json.Marshal(reply)
+	out, err := plainJSON(reply)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the plan: %w", err)
 	}

@@ -91,13 +91,13 @@ func renderRows(r *QueryResult) (json.RawMessage, error) {
 	names := unique(r.Columns)
 	keys := make([][]byte, len(names))
 	for i, n := range names {
-		k, err := json.Marshal(n)
+		k, err := plainJSON(n)
 		if err != nil {
 			return nil, fmt.Errorf("rendering a column name: %w", err)
 		}
 		keys[i] = append(k, ':')
 	}
-	head, err := json.Marshal(struct {
+	head, err := plainJSON(struct {
 		Columns []string `json:"columns"`
 		Types   []string `json:"column_types"`
 	}{some(names), some(r.Types)})
@@ -126,7 +126,7 @@ func renderRows(r *QueryResult) (json.RawMessage, error) {
 	}
 	fmt.Fprintf(&b, `],"row_count":%d,"truncated":%t`, len(r.Rows), r.Truncated)
 	if hint := rowsHint(r); hint != "" {
-		text, err := json.Marshal(hint)
+		text, err := plainJSON(hint)
 		if err != nil {
 			return nil, fmt.Errorf("rendering the hint: %w", err)
 		}

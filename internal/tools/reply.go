@@ -72,7 +72,7 @@ func (d Deps) renderPreview(r writecore.Reply) (json.RawMessage, error) {
 		reply.ApprovalURL = r.ApprovalURL
 	}
 	reply.Message = d.message(reply, p, r.Joined)
-	out, err := json.Marshal(reply)
+	out, err := plainJSON(reply)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the preview: %w", err)
 	}

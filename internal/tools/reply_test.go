@@ -40,7 +40,7 @@ func TestPreviewShape(t *testing.T) {
 	b := setup(t)
 	b.writes.reply = writecore.Reply{Plan: samplePlan()}
 	require.Equal(t, `{"status":"previewed","plan_token":"tok","statement":"UPDATE app.items SET name = $2 WHERE id = $1",`+
-		`"params":["9007199254740993","\u003cx\u003e"],"affected_rows":2,"sample_rows":[{"z":1,"a":null}],`+
+		`"params":["9007199254740993","<x>"],"affected_rows":2,"sample_rows":[{"z":1,"a":null}],`+
 		`"changes":[{"key":{"id":1},"before":{"name":"a"},"after":{"name":"b"}}],"target":"app.items",`+
 		`"blast_radius":{"total_rows":5,"tables":[{"table":"app.items","inserted":0,"updated":2,"deleted":0},{"table":"app.\"Log\"","inserted":1,"updated":1,"deleted":1}]},`+
 		`"warnings":[],"expires_at":"2026-01-02T02:04:05Z",`+
