@@ -73,7 +73,7 @@ func startClient(ctx context.Context, binary string, args []string, env map[stri
 		"capabilities":    map[string]any{},
 		"clientInfo":      map[string]any{"name": "guided-tour", "version": "1"},
 	}); err != nil {
-		c.stop()
+		_ = c.stop() // the first error counts
 		return nil, fmt.Errorf("shaking hands with the server: %w%s", err, c.log)
 	}
 	return c, c.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -213,9 +213,8 @@ func (t *tail) add(line string) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := ""
-	for _, l := range t.lines {
-		out += "\n    " + l
+	if len(t.lines) == 0 {
+		return ""
 	}
-	return out
+	return "\n    " + strings.Join(t.lines, "\n    ")
 }

@@ -18,8 +18,7 @@ func SeedURL(ctx context.Context, url string, opts SeedOptions) (_ Counts, err e
 	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		var refused *pgconn.PgError
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 			return Counts{}, fmt.Errorf("connecting to %s, database %s: %s (SQLSTATE %s)", cfg.Host, cfg.Database, refused.Message, refused.Code)
 		}
 		return Counts{}, fmt.Errorf("connecting to %s:%d, database %s: nothing answers there as Postgres does", cfg.Host, cfg.Port, cfg.Database)

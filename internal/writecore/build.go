@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -119,7 +120,7 @@ func probe(st *sqlguard.Statement, params [][]byte, hardMax int64, lock bool, m 
 	if st.Where() != "" {
 		where = " WHERE " + st.Where()
 	}
-	inner, sums := "", ""
+	var inner, sums string
 	if hasRowVersions(t) {
 		inner = "ctid AS sw_c, (xmin::text::bigint << 32) # tableoid::bigint AS sw_x"
 		sums = "pg_catalog.sum(pg_catalog.hashtidextended(sw_c, sw_x)), pg_catalog.sum(pg_catalog.hashtidextended(sw_c, sw_x # 4611686018427387904))"
@@ -183,10 +184,8 @@ func pairingOf(st *sqlguard.Statement) pairing {
 
 func intersects(a, b []string) bool {
 	for _, x := range a {
-		for _, y := range b {
-			if x == y {
-				return true
-			}
+		if slices.Contains(b, x) {
+			return true
 		}
 	}
 	return false

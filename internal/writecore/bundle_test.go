@@ -148,13 +148,13 @@ func (b *bundle) one(sql string, args ...any) string {
 	return rows[0][0]
 }
 
-func requireCode(t *testing.T, err error, code refusal.Code) *refusal.Error {
+func requireCode(t *testing.T, err error, code refusal.Code) (message string) {
 	t.Helper()
 	r, ok := refusal.As(err)
 	require.True(t, ok, "want the refusal %s, got %v", code, err)
 	require.Equal(t, code, r.Code, r.Message)
 	require.NotEmpty(t, r.Hint)
-	return r
+	return r.Message
 }
 
 func str(v any) string {

@@ -25,7 +25,7 @@ func (w *TwoPhaseWrite) Plans(all bool) []plan.Plan {
 func (w *TwoPhaseWrite) Approve(ctx context.Context, token plan.Token, by string) (p plan.Plan, already bool, err error) {
 	p, already, err = w.o.Store.Approve(token, by)
 	if err == nil && !already {
-		err = w.recordDecision(ctx, "approve_plan", audit.Approved, p, by, "")
+		w.recordDecision(ctx, "approve_plan", audit.Approved, p, by, "")
 	}
 	return p, already, err
 }
@@ -34,7 +34,7 @@ func (w *TwoPhaseWrite) Approve(ctx context.Context, token plan.Token, by string
 func (w *TwoPhaseWrite) Reject(ctx context.Context, token plan.Token, by, reason string) (p plan.Plan, already bool, err error) {
 	p, already, err = w.o.Store.Reject(token, by, reason)
 	if err == nil && !already {
-		err = w.recordDecision(ctx, "reject_plan", audit.Rejected, p, by, reason)
+		w.recordDecision(ctx, "reject_plan", audit.Rejected, p, by, reason)
 	}
 	return p, already, err
 }
@@ -42,7 +42,7 @@ func (w *TwoPhaseWrite) Reject(ctx context.Context, token plan.Token, by, reason
 // recordDecision writes the row of a decision. It stands even if the row cannot be written: a
 // rejection must never be lost, and an approval without its row is stopped at execute by
 // audit.required.
-func (w *TwoPhaseWrite) recordDecision(ctx context.Context, tool string, status audit.Status, p plan.Plan, by, reason string) error {
+func (w *TwoPhaseWrite) recordDecision(ctx context.Context, tool string, status audit.Status, p plan.Plan, by, reason string) {
 	if by == "" {
 		by = "unknown"
 	}
@@ -50,7 +50,6 @@ func (w *TwoPhaseWrite) recordDecision(ctx context.Context, tool string, status 
 		Tool: tool, Reason: reason, PlanToken: string(p.Token), ApprovedBy: by, Status: status,
 		PreviewRows: &p.AffectedRows, CallerID: w.o.CallerID,
 	}) // loud and counted there
-	return nil
 }
 
 // RecordExpired writes the row of a plan that expired; the store calls it.

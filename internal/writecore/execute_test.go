@@ -55,7 +55,7 @@ func TestS09ATokenWorksOnce(t *testing.T) {
 	require.Equal(t, "10", b.one("SELECT sum(v) FROM app.t"))
 	require.Equal(t, "1", b.one("SELECT count(*) FROM mcp_audit.log WHERE status = 'executed'"))
 	_, err = b.execute(r)
-	require.Contains(t, requireCode(t, err, refusal.UsedToken).Message, "10 rows")
+	require.Contains(t, requireCode(t, err, refusal.UsedToken), "10 rows")
 }
 
 // TestUsedTokenAfterRestart: a token that another process executed is found in the ledger.
@@ -68,7 +68,7 @@ func TestUsedTokenAfterRestart(t *testing.T) {
 	require.NoError(t, err)
 	fresh := setupOn(t, b.db, "")
 	_, err = fresh.execute(r)
-	require.Contains(t, requireCode(t, err, refusal.UsedToken).Message, "changed 3 rows")
+	require.Contains(t, requireCode(t, err, refusal.UsedToken), "changed 3 rows")
 	r.Plan.Token = plan.NewToken()
 	_, err = fresh.execute(r)
 	requireCode(t, err, refusal.UnknownToken)
@@ -207,7 +207,7 @@ func TestS14ALostAnswerIsLookedUp(t *testing.T) {
 		r, err := b.update("app.t", setV("5"), nil, "id <= 7")
 		require.NoError(t, err)
 		_, err = b.execute(r)
-		require.Contains(t, requireCode(t, err, refusal.DatabaseUnavailable).Message, "not committed")
+		require.Contains(t, requireCode(t, err, refusal.DatabaseUnavailable), "not committed")
 		require.Equal(t, "0", b.one("SELECT sum(v) FROM app.t"))
 		_, err = b.execute(r)
 		require.NoError(t, err)
@@ -239,7 +239,7 @@ func TestS14ALostAnswerIsLookedUp(t *testing.T) {
 		requireCode(t, err, refusal.OutcomeUnknown)
 		blind.Store(false)
 		_, err = b.execute(r)
-		require.Contains(t, requireCode(t, err, refusal.UsedToken).Message, "changed 7 rows")
+		require.Contains(t, requireCode(t, err, refusal.UsedToken), "changed 7 rows")
 		require.Equal(t, "35", b.one("SELECT sum(v) FROM app.t"))
 	})
 }
@@ -364,7 +364,7 @@ func TestRejected(t *testing.T) {
 	go func() { _, err := b.execute(r); done <- err }()
 	_, _, err = b.core.Reject(b.ctx, r.Plan.Token, "kim", "wrong table")
 	require.NoError(t, err)
-	require.Contains(t, requireCode(t, <-done, refusal.PlanRejected).Message, "wrong table")
+	require.Contains(t, requireCode(t, <-done, refusal.PlanRejected), "wrong table")
 	_, _, err = b.core.Approve(b.ctx, r.Plan.Token, "kim")
 	requireCode(t, err, refusal.PlanRejected)
 	r, err = b.update("app.t", setV("5"), nil, "id <= 200")
@@ -438,5 +438,5 @@ func TestMigration(t *testing.T) {
 	b.approve(r)
 	b.db.Exec(t, "ALTER TABLE app.t ADD COLUMN late int")
 	_, err = b.execute(r)
-	require.Contains(t, requireCode(t, err, refusal.RowsetChanged).Message, "app.t")
+	require.Contains(t, requireCode(t, err, refusal.RowsetChanged), "app.t")
 }

@@ -100,7 +100,7 @@ func definitionsDigest(r wire.Result) string {
 
 func definitionsDifference(was string, now wire.Result) string {
 	had := map[string]bool{}
-	for _, p := range strings.Fields(was) {
+	for p := range strings.FieldsSeq(was) {
 		had[p] = true
 	}
 	for i := range now.Rows {
@@ -294,7 +294,7 @@ func (w *TwoPhaseWrite) migrationFacts(st *sqlguard.Statement, sc *script, reply
 	}
 	for _, n := range reply.Notices {
 		f.Notices = append(f.Notices, n.Message)
-		for _, line := range strings.Split(n.Detail, "\n") {
+		for line := range strings.SplitSeq(n.Detail, "\n") {
 			if line != "" {
 				f.Notices = append(f.Notices, line)
 			}

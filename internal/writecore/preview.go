@@ -139,7 +139,6 @@ type work struct {
 type rowRun struct {
 	affected int64
 	digest   string
-	columns  []wire.Column
 	sample   wire.Result
 	shape    shape
 	radius   plan.BlastRadius
