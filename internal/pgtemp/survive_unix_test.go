@@ -50,7 +50,8 @@ func TestChildProcess(t *testing.T) {
 func startChild(t *testing.T, mode string) (*exec.Cmd, childInfo) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChildProcess$", "-test.count=1")
-	cmd.Env = append(os.Environ(), childEnv+"="+mode)
+	// The child's cluster is its own, whatever this run takes its databases from.
+	cmd.Env = append(os.Environ(), childEnv+"="+mode, "SW_TEST_POSTGRES_URL=", "SW_TEST_POSTGRES_DOCKER=")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
