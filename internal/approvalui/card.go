@@ -129,7 +129,7 @@ func (s *Server) card(p plan.Plan) Card {
 	if c.AskedAgain == nil {
 		c.AskedAgain = []string{}
 	}
-	c.Render = Render{Title: title(say), Sentence: say, Details: s.details(p, say)}
+	c.Render = Render{Title: title(say), Sentence: say, Details: s.details(p)}
 	c.Earlier, c.Decision = decisionOf(p.Earlier), decisionOf(p.Decision)
 	c.Result = resultOf(p, say)
 	if s.opts.ExposeRawPayload {
@@ -149,7 +149,7 @@ func title(say Sentence) string {
 	return t
 }
 
-func (s *Server) details(p plan.Plan, say Sentence) []Detail {
+func (s *Server) details(p plan.Plan) []Detail {
 	out := []Detail{{"Database", s.opts.Database}, {"Host", s.opts.Host}, {"Runs as", s.opts.Role}, {"Asked by", p.CallerID}}
 	if p.Target != "" {
 		out = append(out, Detail{"Table", p.Target})

@@ -64,6 +64,7 @@ func refused(err error) (problem, bool) {
 		p.status, p.Hint = http.StatusServiceUnavailable, "Try again."
 	case refusal.InternalError:
 		return errInternal, false
+	default: // the core refuses for a reason of its own: its code and its words
 	}
 	return p, true
 }

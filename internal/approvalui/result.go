@@ -159,6 +159,7 @@ func historyOf(p plan.Plan) []Step {
 		out = append(out, Step{0, Text{strong("Replaced"), words(" by plan "), code(string(p.SupersededBy))}})
 	case plan.Unknown:
 		out = append(out, Step{0, Text{strong("Not known"), words(" whether it was saved")}})
+	default: // open, or rejected: said above
 	}
 	return out
 }

@@ -1,7 +1,9 @@
 package approvalui
 
 import (
+	"errors"
 	"html/template"
+	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -81,9 +83,10 @@ func isToken(t string) bool {
 // ServeHTTP is the gates, in the order of the contract: where from, who, what, how.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
+	defer drain(r)
 	defer func() {
 		if cause := recover(); cause != nil {
-			if cause == http.ErrAbortHandler {
+			if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(cause)
 			}
 			s.log.Error("the approval page failed", "method", r.Method, "path", r.URL.Path, "cause", cause, "stack", string(debug.Stack()))
@@ -112,6 +115,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h(w, r)
+}
+
+// drain reads on a little behind an early answer: a connection that is closed over unread bytes
+// is reset, and the sender would see that instead of the answer.
+func drain(r *http.Request) {
+	_, _ = io.CopyN(io.Discard, r.Body, 4*maxBody) // what cannot be read is not missed
 }
 
 // fail answers with a page where a person looks at it, else with JSON.
@@ -169,5 +178,5 @@ func (s *Server) static(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	w.Header().Set("Content-Type", t)
-	_, _ = w.Write(body) // a reader that left is no fault
+	_, _ = w.Write(body) //nolint:gosec // a file of this binary; a reader that left is no fault
 }

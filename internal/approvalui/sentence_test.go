@@ -194,8 +194,8 @@ func TestConfirmFor(t *testing.T) {
 // TestLevels looks at the level and the band as the API gives them.
 func TestLevels(t *testing.T) {
 	t.Parallel()
-	half := dml("delete_rows", "DELETE FROM public.products WHERE a", 10, plan.Table{Name: "public.products", Deleted: 10, Named: true, RowsEstimate: ptr[int64](20)})
-	less := dml("delete_rows", "DELETE FROM public.products WHERE a", 9, plan.Table{Name: "public.products", Deleted: 9, Named: true, RowsEstimate: ptr[int64](20)})
+	half := dml("delete_rows", "DELETE FROM public.products WHERE a", 10, plan.Table{Name: "public.products", Deleted: 10, Named: true, RowsEstimate: new(int64(20))})
+	less := dml("delete_rows", "DELETE FROM public.products WHERE a", 9, plan.Table{Name: "public.products", Deleted: 9, Named: true, RowsEstimate: new(int64(20))})
 	big := dml("delete_rows", "DELETE FROM public.products WHERE a", 1001, plan.Table{Name: "public.products", Deleted: 1001, Named: true})
 	unknown := repricing()
 	unknown.BlastRadius.Unknown = []string{"a trigger empties a table"}
@@ -247,16 +247,20 @@ func TestValuesKeepTheirDigits(t *testing.T) {
 	b := setup(t)
 	p := cascade()
 	p.SampleRows = []plan.Row{{
-		{Column: "big", Value: json.RawMessage("9007199254740993")}, {Column: "j", Value: json.RawMessage(`{"a":1.10,"b":1e400}`)},
-		{Column: "n", Value: json.RawMessage("null")}, {Column: "s", Value: json.RawMessage(`"NULL"`)},
+		{Column: "big", Value: json.RawMessage("9007199254740993")},
+		{Column: "j", Value: json.RawMessage(`{"a":1.10,"b":1e400}`)},
+		{Column: "n", Value: json.RawMessage("null")},
+		{Column: "s", Value: json.RawMessage(`"NULL"`)},
 	}}
 	p.Payload.Params = []json.RawMessage{json.RawMessage("12345678901234567890.10"), json.RawMessage(`[1,2,"x"]`)}
 	made := b.add(p)
 	_, body, _ := b.ask("GET", "/api/plans/"+string(made.Token), "")
 	card := body["plan"].(map[string]any)
 	require.Equal(t, []any{
-		map[string]any{"t": "number", "v": "9007199254740993"}, map[string]any{"t": "json", "v": `{"a":1.10,"b":1e400}`},
-		map[string]any{"t": "null", "v": ""}, map[string]any{"t": "text", "v": "NULL"},
+		map[string]any{"t": "number", "v": "9007199254740993"},
+		map[string]any{"t": "json", "v": `{"a":1.10,"b":1e400}`},
+		map[string]any{"t": "null", "v": ""},
+		map[string]any{"t": "text", "v": "NULL"},
 	}, card["sample_rows"].(map[string]any)["rows"].([]any)[0])
 	params := card["params"].([]any)
 	require.Equal(t, "12345678901234567890.10", params[0].(map[string]any)["cell"].(map[string]any)["v"])
@@ -270,9 +274,17 @@ func TestDifferences(t *testing.T) {
 	p.Changes = nil
 	want := []string{}
 	for _, c := range []struct{ before, after, diff string }{
-		{`"24.90"`, `"9.90"`, "\u221260 %"}, {`"9.50"`, `"9.90"`, "+4.2 %"}, {`"1299.00"`, `"9.90"`, "\u221299 %"},
-		{`null`, `"9.90"`, "was empty"}, {`"1"`, `null`, "becomes empty"}, {`0`, `5`, "was 0"}, {`"-10"`, `"10"`, "+200 %"},
-		{`"1000000"`, `"1"`, "\u2212>99 %"}, {`"1e999999999"`, `"2"`, ""}, {`"a"`, `"b"`, ""}, {`true`, `false`, ""},
+		{`"24.90"`, `"9.90"`, "\u221260 %"},
+		{`"9.50"`, `"9.90"`, "+4.2 %"},
+		{`"1299.00"`, `"9.90"`, "\u221299 %"},
+		{`null`, `"9.90"`, "was empty"},
+		{`"1"`, `null`, "becomes empty"},
+		{`0`, `5`, "was 0"},
+		{`"-10"`, `"10"`, "+200 %"},
+		{`"1000000"`, `"1"`, "\u2212>99 %"},
+		{`"1e999999999"`, `"2"`, ""},
+		{`"a"`, `"b"`, ""},
+		{`true`, `false`, ""},
 	} {
 		p.Changes = append(p.Changes, plan.Change{Key: row("id", len(want)), Before: plan.Row{{Column: "v", Value: json.RawMessage(c.before)}}, After: plan.Row{{Column: "v", Value: json.RawMessage(c.after)}}})
 		want = append(want, c.diff)

@@ -104,8 +104,6 @@ func (b *bundle) ask(method, path, body string, mod ...func(*http.Request)) (int
 	return res.StatusCode, out, res.Header
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func raw(v any) json.RawMessage {
 	out, err := json.Marshal(v)
 	if err != nil {
@@ -141,9 +139,9 @@ func cascade() plan.Preview {
 		Reason:  "Clean up the tenant that was made for the load test in March: 8 customers, last seen before 2025. Their orders belong to it.",
 		Payload: plan.Payload{Statement: "DELETE FROM public.customers\nWHERE tenant = $1 AND last_login < $2", Params: []json.RawMessage{raw("load-test"), raw("2025-01-01")}},
 		BlastRadius: plan.BlastRadius{TotalRows: 840, Tables: []plan.Table{
-			{Name: "public.customers", Deleted: 8, Named: true, RowsEstimate: ptr[int64](50000)},
-			{Name: "public.orders", Deleted: 320, Why: "foreign key", RowsEstimate: ptr[int64](60000)},
-			{Name: "public.order_items", Deleted: 512, Why: "foreign key", RowsEstimate: ptr[int64](96000)},
+			{Name: "public.customers", Deleted: 8, Named: true, RowsEstimate: new(int64(50000))},
+			{Name: "public.orders", Deleted: 320, Why: "foreign key", RowsEstimate: new(int64(60000))},
+			{Name: "public.order_items", Deleted: 512, Why: "foreign key", RowsEstimate: new(int64(96000))},
 		}},
 		SampleRows: rows,
 		Warnings:   []plan.Warning{{Code: plan.WarnIndirectTable, Message: "public.order_items is not on the write allowlist. It changes only because deleting orders reaches it."}},
@@ -165,7 +163,7 @@ func repricing() plan.Preview {
 		Tool: "update_rows", CallerID: "claude-desktop", Target: "public.products", AffectedRows: 240,
 		Reason:      "Everything on the clearance shelf should cost 9.90, as in the price list you gave me.",
 		Payload:     plan.Payload{Statement: "UPDATE public.products SET price = $2\nWHERE id = ANY ($1)", Params: []json.RawMessage{raw(ids), json.RawMessage("9.90")}},
-		BlastRadius: plan.BlastRadius{TotalRows: 240, Tables: []plan.Table{{Name: "public.products", Updated: 240, Named: true, RowsEstimate: ptr[int64](2000)}}},
+		BlastRadius: plan.BlastRadius{TotalRows: 240, Tables: []plan.Table{{Name: "public.products", Updated: 240, Named: true, RowsEstimate: new(int64(2000))}}},
 		Changes:     changes, SetColumns: []string{"price"},
 		Why: "You are asked because 240 rows is more than 100.", RowsDigest: "d2",
 	}
@@ -199,8 +197,8 @@ func archive() plan.Preview {
 		Reason:  "Archive old orders so that the dashboard gets faster. I only change the status.",
 		Payload: plan.Payload{Statement: "UPDATE public.orders SET status = $2 WHERE created_at < $1 AND status <> $2", Params: []json.RawMessage{raw("2025-01-01"), raw("archived")}},
 		BlastRadius: plan.BlastRadius{TotalRows: 9412, Tables: []plan.Table{
-			{Name: "public.orders", Updated: 4706, Named: true, RowsEstimate: ptr[int64](60000)},
-			{Name: "public.order_log", Inserted: 4706, Why: "unknown", RowsEstimate: ptr[int64](9880)},
+			{Name: "public.orders", Updated: 4706, Named: true, RowsEstimate: new(int64(60000))},
+			{Name: "public.order_log", Inserted: 4706, Why: "unknown", RowsEstimate: new(int64(9880))},
 		}},
 		Changes: []plan.Change{
 			{Key: row("id", 12), Before: row("status", "delivered"), After: row("status", "archived")},
@@ -230,7 +228,7 @@ func importRows() plan.Preview {
 		Tool: "insert_rows", CallerID: "claude-desktop", Target: "public.products", AffectedRows: 400,
 		Reason:      "Import the spring catalogue. Same file as before, the request ran out of time.",
 		Payload:     plan.Payload{Statement: b.String(), Params: params},
-		BlastRadius: plan.BlastRadius{TotalRows: 400, Tables: []plan.Table{{Name: "public.products", Inserted: 400, Named: true, RowsEstimate: ptr[int64](2000)}}},
+		BlastRadius: plan.BlastRadius{TotalRows: 400, Tables: []plan.Table{{Name: "public.products", Inserted: 400, Named: true, RowsEstimate: new(int64(2000))}}},
 		SampleRows:  []plan.Row{row("sku", "SP-0001", "name", "Garden chair", "price", "39.00"), row("sku", "SP-0002", "name", "Garden chair, \u200bblue", "price", "39.00"), row("sku", "SP-0003", "name", "Watering can  ", "price", nil)},
 		Why:         "You are asked because 400 rows is more than 100.",
 	}

@@ -45,6 +45,8 @@ let connected = false;
 let goneSince = 0;
 let ended = false;
 let readyAt = 0;
+let rearm = 0;
+let dulled = false;
 let who = '';
 let box = null; // the open dialog
 const cards = new Map(); // token → Card that waits, or was decided here and has not shrunk yet
@@ -65,8 +67,12 @@ const app = {
 // inert makes every decision button wait: something appeared, moved, or the person just came back.
 function inert() {
   readyAt = performance.now() + INERT;
-  refresh();
-  setTimeout(refresh, INERT + 10);
+  clearTimeout(rearm);
+  rearm = setTimeout(refresh, INERT + 10);
+  if (!dulled) { // many cards at once are gone over once
+    dulled = true;
+    queueMicrotask(() => { dulled = false; refresh(); });
+  }
 }
 
 function refresh() { for (const c of cards.values()) c.refresh(); }
@@ -171,18 +177,22 @@ async function loadHistory() {
   for (const c of (await net.get('/api/history')).plans.reverse()) take(c, true);
 }
 
+// A plan only goes forward: it waits, is decided, ends. Answers and events travel on different
+// connections, so an older snapshot may come last; it is not believed.
+const stage = (c) => ({ previewed: 0, awaiting_approval: 0, approved: 1, executing: 1, outcome_unknown: 1 }[c.state] ?? 2);
+
 // take puts a snapshot where it belongs.
 function take(c, old) {
   const t = c.plan_token;
+  if (known.has(t) && stage(c) < stage(known.get(t))) return;
   known.set(t, c);
   let card = cards.get(t);
   if (c.state === 'awaiting_approval') {
-    if (card && !card.result) { card.update(c); return; }
+    if (card) { card.update(c); return; }
     if (!waits(c)) return;
-    if (card) { card.root.remove(); cards.delete(t); } // an execution failed, it waits again
-    drop(t);
     card = new Card(c, app);
     cards.set(t, card);
+    if (cards.size > 30) card.root.classList.add('lean'); // drawn when it comes into view
     page.list.append(card.root);
     inert();
     if (page.drawn && !old) {
@@ -201,12 +211,6 @@ function take(c, old) {
     place(c);
   }
   if (page.drawn && !old) app.say(spoken(c.result.head));
-}
-
-// drop removes the receipt of a plan.
-function drop(t) {
-  const e = document.getElementById(cardId(t));
-  if (e && e.classList.contains('receipt')) e.remove();
 }
 
 // place shows what became of a plan: where its card was, else as the newest below.
