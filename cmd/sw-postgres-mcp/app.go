@@ -85,7 +85,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 		Logger:           log,
 	})
 	if cfg.ApprovalServer.Enabled {
-		if err := a.bindPage(cfg, core, openBrowser); err != nil {
+		if err := a.bindPage(cfg, core, ledger, openBrowser); err != nil {
 			// The server still reads and makes small changes; what needs a person is refused.
 			log.Error("THERE IS NO APPROVAL PAGE: changes that need a person are refused (APPROVAL_UNAVAILABLE)", "cause", err)
 		}
@@ -112,7 +112,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 }
 
 // bindPage makes the approval page and binds its port.
-func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, openBrowser func(string) error) error {
+func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, ledger *audit.Log, openBrowser func(string) error) error {
 	at := a.db.Writer().Address()
 	page, err := approvalui.New(approvalui.Options{
 		Reviewer: core, Prober: core, Ledger: a.store, Watcher: a.store,
@@ -121,7 +121,8 @@ func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, openBro
 		Database: at.Database, Host: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), Role: at.User,
 		Caller: cfg.CallerID, Version: version, Person: person(),
 		ApprovalRequiredAboveRows: cfg.Write.ApprovalRequiredAboveRows, HardMaxRows: cfg.Write.HardMaxRows,
-		OpenBrowser: openBrowser, OpenOnFirstPlan: cfg.ApprovalServer.OpenBrowser != config.OpenBrowserNever,
+		AuditFailures: ledger.Failures,
+		OpenBrowser:   openBrowser, OpenOnFirstPlan: cfg.ApprovalServer.OpenBrowser != config.OpenBrowserNever,
 		Logger: a.log,
 	})
 	if err != nil {

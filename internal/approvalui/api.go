@@ -51,8 +51,16 @@ func (s *Server) about() map[string]any {
 		"version": s.opts.Version, "person": s.opts.Person, "confirm_above_rows": s.opts.ConfirmAboveRows,
 		"approval_required_above_rows": s.opts.ApprovalRequiredAboveRows, "hard_max_rows": s.opts.HardMaxRows,
 		"can_open": s.opts.OpenBrowser != nil, "can_recheck": s.opts.Prober != nil,
-		"now": time.Now().UnixMilli(), "port": s.port, "key": s.key,
+		"now": time.Now().UnixMilli(), "port": s.port, "key": s.key, "audit_failures": s.auditFailures(),
 	}
+}
+
+// auditFailures is how many audit rows could not be written so far.
+func (s *Server) auditFailures() int64 {
+	if s.opts.AuditFailures == nil {
+		return 0
+	}
+	return s.opts.AuditFailures()
 }
 
 // history lists what ended lately.

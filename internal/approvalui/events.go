@@ -52,7 +52,7 @@ func (h *hub) run(events <-chan plan.Event) {
 
 func (h *hub) publish(e plan.Event) {
 	kind := string(e.Kind)
-	body := map[string]any{"kind": kind}
+	body := map[string]any{"kind": kind, "audit_failures": h.s.auditFailures()}
 	if kind != "resync" {
 		body["plan"] = h.s.card(e.Plan)
 	}

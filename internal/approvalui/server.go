@@ -77,6 +77,9 @@ type Options struct {
 	// OpenCommand is the command line that opens the page, shown on the locked page; "" leaves it out.
 	OpenCommand string
 
+	// AuditFailures counts the audit rows that could not be written; nil = never any.
+	AuditFailures func() int64
+
 	Logger *slog.Logger // nil logs nothing
 }
 

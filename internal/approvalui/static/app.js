@@ -133,9 +133,19 @@ function frame() {
       el('nav', { class: 'nav', 'aria-label': 'Pages' }, page.waiting, page.historyLink),
       el('div', { class: 'top-end' }, el('span', { class: 'me' }, 'You decide as ', page.who, ' ', page.change), page.state))),
     page.alarm,
+    page.audit = el('div', { class: 'wrap', role: 'alert' }),
     page.main = el('main', { id: 'main', class: 'wrap', tabindex: -1 }, page.queue, page.other),
     el('footer', { class: 'wrap' }, el('div', { class: 'foot' }, el('p', null, 'Only a person decides here. Agents have no tool for it.'), el('p', null, 'sw-postgres-mcp ', outside(server.version)))));
   showPerson();
+  showAudit(server.audit_failures);
+}
+
+// A record with gaps is said on every page, until the server ends.
+function showAudit(failures) {
+  if (!failures || page.auditShown === failures) return;
+  page.auditShown = failures;
+  page.audit.replaceChildren(el('p', { class: 'warn warn-caution audit-gap' }, icon('tri'),
+    el('span', null, el('b', null, 'Check: '), failures === 1 ? '1 event is' : `${count(failures)} events are`, ' missing in the audit log, because it could not be written. The server\u2019s error output says why.')));
 }
 
 function setPerson(n) {
@@ -373,12 +383,14 @@ async function onEvent(event, data) {
       server = list.server;
       skew = server.now - Date.now();
       takeList(list.plans);
+      showAudit(server.audit_failures);
       if (back) { page.alarm.replaceChildren(); page.alarm.className = ''; app.say('The server is back.'); inert(); }
       draw();
       for (const c of cards.values()) c.tick();
       refresh();
     } catch { /* the stream ends too, and the loop tries again */ }
   } else if (event === 'plan' && data.plan) {
+    showAudit(data.audit_failures);
     take(data.plan);
     draw();
     if (location.hash.startsWith('#plan/') || location.hash === '#history') route();
