@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os/exec"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -354,9 +355,17 @@ func readReply(m message) (r reply, complaint string) {
 	return r, ""
 }
 
+// sameJSON compares two texts as values, numbers by their digits.
 func sameJSON(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && x.String() == y.String()
+	var values [2]any
+	for i, text := range []json.RawMessage{a, b} {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if d.Decode(&values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
 }
 
 // ok requires a success and decodes it.
@@ -416,7 +425,7 @@ func (s *server) finish() {
 	s.once.Do(func() {
 		s.t.Helper()
 		s.closeIn()
-		s.awaitEnd(stopWithin)
+		s.awaitEnd(stopWithin + slack)
 		s.mu.Lock()
 		strange, lines, log := slices.Clone(s.strange), strings.Join(s.stdout, ""), s.stderr.String()
 		s.mu.Unlock()
