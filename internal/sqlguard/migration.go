@@ -194,11 +194,6 @@ func (d *ddl) createTable(s *pg.CreateStmt) error {
 	if s.Tablespacename != "" {
 		return unsupported("TABLESPACE is the operator's choice", "Leave it out.")
 	}
-	for _, n := range s.TableElts {
-		if c := n.GetConstraint(); c != nil && c.Indexspace != "" {
-			return unsupported("TABLESPACE is the operator's choice", "Leave it out.")
-		}
-	}
 	return nil
 }
 

@@ -107,10 +107,6 @@ func (d *ddl) subCommand(rel Name, c *pg.AlterTableCmd) error {
 			return unsupported("DETACH PARTITION CONCURRENTLY cannot run inside a transaction", "Leave CONCURRENTLY out.")
 		}
 		d.write(cmd.Name, "")
-	case pg.AlterTableType_AT_AddConstraint:
-		if c.GetDef().GetConstraint().GetIndexspace() != "" {
-			return unsupported("TABLESPACE is the operator's choice", "Leave it out.")
-		}
 	}
 	return nil
 }

@@ -12,6 +12,9 @@ import (
 // maxViewDepth bounds how deep views over views are followed.
 const maxViewDepth = 16
 
+// maxNames bounds the different names of one text that the catalog is asked about.
+const maxNames = 2000
+
 // mode is what the text is for: it decides about volatile functions of the database's own schemas.
 type mode int
 
@@ -72,6 +75,10 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 		q.Relations = appendNew(q.Relations, f.userTypes())
 	}
 	q.Relations = appendNew(q.Relations, extra)
+	if n := len(q.Relations) + len(q.Functions) + len(q.Operators) + len(q.Types); n > maxNames {
+		return nil, refusal.New(refusal.InvalidInput, fmt.Sprintf("The text uses %d different names; at most %d are taken.", n, maxNames),
+			"Split it into smaller statements.")
+	}
 	facts, err := ask(ctx, cat, q)
 	if err != nil {
 		return nil, err
@@ -150,7 +157,7 @@ func (f *found) lookup() Lookup {
 			q.Functions = append(q.Functions, c.name)
 		}
 		// f(x) is a cast where f is a type and no function (manual, 4.2.9).
-		if n := c.name; len(c.args) == 1 && !builtinType(n) && !contains2(f.types, n) && f.first("ct", n) {
+		if n := c.name; len(c.args) == 1 && !builtinType(n) && !f.known("t", n) && f.first("ct", n) {
 			q.Types = append(q.Types, n)
 		}
 	}
@@ -179,18 +186,18 @@ func builtinType(n Name) bool {
 	return (n.Schema == "" || n.Schema == "pg_catalog") && builtinTypes[n.Name]
 }
 
-func contains2(list []Name, n Name) bool {
-	for _, x := range list {
-		if x == n {
-			return true
-		}
-	}
-	return false
-}
-
+// appendNew appends what is not there yet.
 func appendNew(list, more []Name) []Name {
+	if len(more) == 0 {
+		return list
+	}
+	have := make(map[Name]bool, len(list))
+	for _, n := range list {
+		have[n] = true
+	}
 	for _, n := range more {
-		if !contains2(list, n) {
+		if !have[n] {
+			have[n] = true
 			list = append(list, n)
 		}
 	}

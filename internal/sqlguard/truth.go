@@ -91,6 +91,9 @@ func number(s string) *big.Rat {
 	return nil
 }
 
+// maxComplements bounds the pairs that OR looks at for x OR NOT x.
+const maxComplements = 50
+
 type evaluator struct {
 	params []json.RawMessage
 	rel    Relation
@@ -228,7 +231,7 @@ func (e evaluator) logic(b *pg.BoolExpr) ternary {
 			case t == null && out == no:
 				out = null
 			}
-			for _, other := range b.Args[:i] {
+			for _, other := range b.Args[:min(i, maxComplements)] {
 				if e.complement(other, a) {
 					return yes
 				}

@@ -55,6 +55,8 @@ func (s *scope) has(name string) bool {
 	return false
 }
 
+func (f *found) known(kind string, n Name) bool { return f.seen[kind+"\x00"+n.Schema+"\x00"+n.Name] }
+
 func (f *found) first(kind string, n Name) bool {
 	key := kind + "\x00" + n.Schema + "\x00" + n.Name
 	if f.seen[key] {
@@ -204,6 +206,11 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 			return
 		}
 		f.params[int(n.Number)] = true
+	case *pg.Constraint:
+		if n.Indexspace != "" {
+			f.fail(unsupported("TABLESPACE is the operator's choice", "Leave it out."))
+			return
+		}
 	case *pg.SetToDefault:
 		f.fail(refusal.New(refusal.InvalidInput, "DEFAULT stands where only an expression can.",
 			`DEFAULT is taken alone, as the value of a column in set_expressions.`))
@@ -227,6 +234,12 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 }
 
 func (f *found) children(m protoreflect.Message, sc *scope, skip ...string) {
+	if _, ok := m.Interface().(*pg.Node); ok { // one of 250 kinds: do not try them all
+		if fd := m.WhichOneof(m.Descriptor().Oneofs().Get(0)); fd != nil && fd.Kind() == protoreflect.MessageKind {
+			f.walk(m.Get(fd).Message(), sc)
+		}
+		return
+	}
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
