@@ -187,11 +187,13 @@ func (f *catalogFlush) step(sql string, params [][]byte, take func(rows [][][]by
 
 func (c *catalog) ask(ctx context.Context, f *catalogFlush) error {
 	replies, err := c.pool.read(ctx, func(s *Session) ([]wire.Reply, error) {
+		bounded, cancel := context.WithTimeout(ctx, catalogPatience)
+		defer cancel()
 		head := wire.Segment{
 			{SQL: "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED READ ONLY"},
 			{SQL: catalogTimeouts},
 		}
-		return s.Flush(ctx, append(head, f.steps...), wire.Segment{{SQL: "ROLLBACK"}})
+		return s.Flush(bounded, append(head, f.steps...), wire.Segment{{SQL: "ROLLBACK"}})
 	})
 	if err != nil {
 		return err
@@ -219,6 +221,9 @@ func (c *catalog) ask(ctx context.Context, f *catalogFlush) error {
 const catalogTimeouts = "SELECT pg_catalog.set_config('statement_timeout', '10000', true), " +
 	"pg_catalog.set_config('lock_timeout', '3000', true), pg_catalog.set_config('jit', 'off', true), " +
 	"pg_catalog.set_config('idle_in_transaction_session_timeout', '10000', true)"
+
+// catalogPatience is for a server that does not answer at all; its own timeouts come first.
+const catalogPatience = 15 * time.Second
 
 // each decodes rows of (position, JSON) and hands each to take with the name of that position.
 func each[T any](rows [][][]byte, names []sqlguard.Name, take func(sqlguard.Name, T)) error {

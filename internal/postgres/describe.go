@@ -81,6 +81,8 @@ type foreignKey struct {
 func (p *Pool) Describe(ctx context.Context, req DescribeRequest) ([]Described, error) {
 	var list []*entry
 	_, err := p.read(ctx, func(s *Session) ([]wire.Reply, error) {
+		ctx, cancel := context.WithTimeout(ctx, 2*catalogPatience)
+		defer cancel()
 		replies, err := describeStep(ctx, s, wire.Segment{
 			{SQL: "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"},
 			{SQL: catalogTimeouts},

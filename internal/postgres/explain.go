@@ -28,7 +28,9 @@ func (p *Pool) Explain(ctx context.Context, st *sqlguard.Statement, timeout time
 	}
 	var plan json.RawMessage
 	_, err := p.read(ctx, func(s *Session) ([]wire.Reply, error) {
-		params, err := s.encodeFor(ctx, st, refusal.ExplainFailed)
+		bounded, cancel := context.WithTimeout(ctx, timeout+5*time.Second)
+		defer cancel()
+		params, err := s.encodeFor(bounded, st, refusal.ExplainFailed)
 		if err != nil {
 			return nil, err
 		}
@@ -36,8 +38,6 @@ func (p *Pool) Explain(ctx context.Context, st *sqlguard.Statement, timeout time
 		f.add("fraction", wire.Step{SQL: "SELECT pg_catalog.set_config('cursor_tuple_fraction', '1', true)"})
 		f.agent("explain", explainPrefix, st.SQL(), params)
 		f.witness("witness", st.LockClosure(), false)
-		bounded, cancel := context.WithTimeout(ctx, timeout+5*time.Second)
-		defer cancel()
 		replies, err := f.send(bounded, s, nil)
 		if err != nil {
 			return replies, err

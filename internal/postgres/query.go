@@ -95,7 +95,10 @@ type query struct {
 
 func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	*q = query{statement: q.statement, limits: q.limits, cut: map[[2]int]bool{}}
-	params, err := s.encodeFor(ctx, q.statement, refusal.QueryFailed)
+	// The server's own timeouts come first; this is for a server that does not answer.
+	bounded, cancel := context.WithTimeout(ctx, 2*q.limits.Timeout+5*time.Second)
+	defer cancel()
+	params, err := s.encodeFor(bounded, q.statement, refusal.QueryFailed)
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +110,12 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	f.add("fetch", wire.Step{SQL: fmt.Sprintf("FETCH FORWARD %d FROM sw_c", q.limits.Rows+1)})
 	f.witness("witness2", closure, true)
 
-	// The server's own timeouts come first; this is for a server that does not answer.
-	bounded, cancel := context.WithTimeout(ctx, 2*q.limits.Timeout+5*time.Second)
-	defer cancel()
 	fetch := f.position("fetch")
-	replies, err := f.send(bounded, s, func(segment, step int, columns []wire.Column, row [][]byte) {
+	running, stop := context.WithCancel(bounded)
+	defer stop()
+	replies, err := f.send(running, s, func(segment, step int, columns []wire.Column, row [][]byte) {
 		if segment == 0 && step == fetch {
-			q.take(columns, row, cancel)
+			q.take(columns, row, stop)
 		}
 	})
 	if err != nil {
@@ -128,7 +130,7 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	if q.columns == nil && len(reply.Results) > fetch {
 		q.columns = reply.Results[fetch].Columns
 	}
-	return replies, q.render(ctx, s)
+	return replies, q.render(bounded, s)
 }
 
 // take keeps one row, bounded. stop cancels the running FETCH.

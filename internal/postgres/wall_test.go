@@ -78,7 +78,7 @@ func TestS11GrammarIsAWall(t *testing.T) {
 		require.NoError(t, err, sql)
 	}
 	rows, err := b.Readonly().RunUnguarded(t.Context(),
-		"SELECT current_setting('search_path'), current_setting('default_transaction_read_only'), (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')", nil)
+		"SELECT current_setting('search_path'), current_setting('default_transaction_read_only'), (SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE l.locktype = 'advisory' AND d.datname = current_database())", nil)
 	require.NoError(t, err)
 	require.Equal(t, `"$user", public`, string(rows[0][0]))
 	require.Equal(t, "on", string(rows[0][1]))
