@@ -2,7 +2,7 @@
 --
 -- Run it as a superuser, in the database the server shall work on, before 02_audit.sql. It may be
 -- run again at any time. It sets no password: a role without one cannot log in by password, so
--- each deployment gives its own (`ALTER ROLE writer PASSWORD '…'`).
+-- each deployment gives its own (`ALTER ROLE writer PASSWORD '...'`).
 --
 --   readonly   the tools that read. SELECT, nothing else.
 --   writer     the tools that write, each write inside a transaction that a person may have to allow.
@@ -25,7 +25,7 @@ BEGIN
   LOOP
     RAISE EXCEPTION 'role "%" exists and is more than an ordinary role', r.rolname
       USING HINT = 'It is SUPERUSER, BYPASSRLS, CREATEROLE, CREATEDB or REPLICATION. '
-                   'Take that away (ALTER ROLE … NOSUPERUSER …), or use another cluster.';
+                   'Take that away (ALTER ROLE ... NOSUPERUSER ...), or use another cluster.';
   END LOOP;
 
   IF pg_catalog.to_regrole('readonly') IS NULL THEN
@@ -89,7 +89,7 @@ ALTER SCHEMA public OWNER TO migrator;
 GRANT USAGE ON SCHEMA public TO readonly, writer;
 
 -- What migrator creates from now on is usable at once, by exactly these rights:
--- a new schema (also CREATE SCHEMA … AUTHORIZATION migrator) can be looked into,
+-- a new schema (also CREATE SCHEMA ... AUTHORIZATION migrator) can be looked into,
 ALTER DEFAULT PRIVILEGES FOR ROLE migrator GRANT USAGE ON SCHEMAS TO readonly, writer;
 -- readonly may read tables and views,
 ALTER DEFAULT PRIVILEGES FOR ROLE migrator GRANT SELECT ON TABLES TO readonly;

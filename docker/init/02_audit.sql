@@ -59,8 +59,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS log_executed_once ON mcp_audit.log (plan_token
 CREATE INDEX IF NOT EXISTS log_by_plan ON mcp_audit.log (plan_token, id) WHERE plan_token IS NOT NULL;
 
 -- Append-only for the owner too. Grants do not bind an owner or a superuser, and the likely accident
--- is theirs: a clean-up script, an ORM, TRUNCATE … CASCADE. Who must purge (retention, erasure) says so:
---   ALTER TABLE mcp_audit.log DISABLE TRIGGER log_append_only;  … ENABLE TRIGGER log_append_only;
+-- is theirs: a clean-up script, an ORM, TRUNCATE ... CASCADE. Who must purge (retention, erasure) says so:
+--   ALTER TABLE mcp_audit.log DISABLE TRIGGER log_append_only;  ... ENABLE TRIGGER log_append_only;
 CREATE OR REPLACE FUNCTION mcp_audit.refuse_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
