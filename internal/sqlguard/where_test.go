@@ -15,7 +15,7 @@ import (
 )
 
 // lines reads a corpus file: one case per line, # starts a comment.
-func lines(t *testing.T, path string) []string {
+func lines(t testing.TB, path string) []string {
 	t.Helper()
 	f, err := os.Open(path)
 	require.NoError(t, err)
