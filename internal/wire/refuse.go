@@ -75,7 +75,7 @@ var rules = []struct {
 	{"22012", "", "Guard the division, for example with NULLIF(x, 0)."},
 	{"22021", refusal.InvalidInput, "Remove the character that cannot be stored (U+0000 or broken UTF-8)."},
 	{"22P02", "", "The text is not a value of the type that stands there; check the parameter, or write a cast such as $1::text."},
-	{"22P05", "", "The database's encoding lacks this character; remove or replace it."},
+	{"22P05", refusal.InvalidInput, "The database's encoding lacks this character; remove or replace it."},
 	{"22", "", "Check the value against the column's type; describe_schema shows it."},
 	{"23502", "", "Give the column a value, or leave it out if it has a default."},
 	{"23503", "", "The row points to one that does not exist, or others still point to it; describe_schema shows the foreign keys."},
