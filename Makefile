@@ -8,7 +8,7 @@ FUZZTIME ?= 30s
 ARCH     ?= $(shell go env GOARCH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo fuzz release clean
+.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo bench fuzz release clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ fmt: setup-lint ## format the Go code
 
 demo: setup-postgres build ## a throw-away Postgres, the page and a guided tour; AUTO=1 decides by itself
 	bin/sw-postgres-mcp demo $(if $(AUTO),--auto)
+
+bench: setup-postgres ## ratios against the bare statement, and round trips; SW_BENCH_ROUNDS=n pairs (21)
+	go test -tags bench -count=1 -timeout 20m -v -run '^TestBench' ./tests/bench
 
 fuzz: setup-toolchain ## run every fuzz target for FUZZTIME (30s) each
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
