@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
@@ -16,6 +17,9 @@ import (
 
 // All generated SQL of a write is made in this file; testdata/*.golden.sql shows it.
 // Every alias starts with sw_, which the guard refuses in agent text and in the target's own names.
+
+//go:embed sql/settings.sql
+var settingsSQL string
 
 //go:embed sql/state.sql
 var stateSQL string
@@ -58,13 +62,12 @@ func begin(repeatable bool) wire.Step {
 	return step("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
 }
 
-// settings bounds the transaction; the values are milliseconds.
-func settings(statementMS, lockMS int64) wire.Step {
-	const sql = `SELECT pg_catalog.set_config('statement_timeout', $1::text, true), pg_catalog.set_config('lock_timeout', $2::text, true),
-  pg_catalog.set_config('idle_in_transaction_session_timeout', $3::text, true), pg_catalog.set_config('client_min_messages', 'notice', true)`
-	return wire.Step{SQL: sql, Params: [][]byte{
-		strconv.AppendInt(nil, statementMS, 10), strconv.AppendInt(nil, lockMS, 10),
-		strconv.AppendInt(nil, 2*statementMS+10_000, 10),
+// settings bounds the transaction, fixes the output formats, and fails with m where the connection is
+// not what was checked.
+func settings(s Server, statement, lock time.Duration, m string) wire.Step {
+	ms := func(d time.Duration) []byte { return strconv.AppendInt(nil, d.Milliseconds(), 10) }
+	return wire.Step{SQL: settingsSQL, Params: [][]byte{
+		ms(statement), ms(lock), ms(2*statement + 10*time.Second), text(s.Role()), text(m),
 	}}
 }
 

@@ -94,7 +94,7 @@ func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 	m := mark()
 	var sc script
 	sc.add("begin", step("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
-	sc.add("settings", settings(w.o.StatementTimeout.Milliseconds(), w.o.LockTimeout.Milliseconds()))
+	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	guardSteps(&sc, wk.statement, params, m)
 	sc.add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
 	replies, err := s.Flush(ctx, append([]wire.Segment{sc.steps}, closing(s.ServerVersion())...)...)

@@ -254,8 +254,7 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 	m := mark()
 	var sc script
 	sc.add("begin", begin(wk.repeatable))
-	timeout := w.o.StatementTimeout
-	sc.add("settings", settings(timeout.Milliseconds(), w.o.LockTimeout.Milliseconds()))
+	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	sc.add("durable", step("SELECT pg_catalog.set_config('synchronous_commit', 'on', true) WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"))
 	sc.add("lock", tokenKey(p.Token))
 	sc.add("identity", step(identitySQL))

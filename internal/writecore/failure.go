@@ -30,6 +30,10 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 	name := sc.failed(r)
 	if rest, ok := marked(r.Err, m); ok {
 		switch name {
+		case "settings":
+			return refusal.New(refusal.DatabaseUnavailable,
+				"The connection to Postgres is not what it was when it was checked (its role or its lexical settings); nothing was changed.",
+				"Try again; if it stays so, the operator should look at what stands between this server and Postgres.")
 		case "witness":
 			return notSeen(rest)
 		case "routines":

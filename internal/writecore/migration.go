@@ -120,10 +120,11 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	default:
 		return pv, false, refusal.New(refusal.MigrationBusy, "Another migration is being rehearsed.", "Try again in a few seconds.")
 	}
+	m := mark()
 	var sc script
 	oids := oidArray(existing(st))
 	sc.add("begin", begin(false))
-	sc.add("settings", settings(w.o.PreviewLock.Milliseconds(), w.o.LockTimeout.Milliseconds()))
+	sc.add("settings", settings(s, w.o.PreviewLock, w.o.LockTimeout, m))
 	sc.add("relations", wire.Step{SQL: relationsSQL, Params: [][]byte{oids}})
 	sc.add("objects", step(objectsSQL))
 	sc.add("columns", wire.Step{SQL: columnsSQL, Params: [][]byte{oids}})
@@ -143,7 +144,7 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	}
 	reply := replies[0]
 	if reply.Err != nil {
-		return pv, false, w.explainMigrationFailure(ctx, st, &sc, reply)
+		return pv, false, w.explainMigrationFailure(ctx, st, &sc, reply, m)
 	}
 	if reply.TxStatus != 'T' {
 		return pv, false, fmt.Errorf("previewing: transaction status %q behind the migration", reply.TxStatus)
@@ -477,7 +478,7 @@ func namedByText(st *sqlguard.Statement, d plan.Drop) bool {
 	return false
 }
 
-func (w *TwoPhaseWrite) explainMigrationFailure(ctx context.Context, st *sqlguard.Statement, sc *script, r wire.Reply) error {
+func (w *TwoPhaseWrite) explainMigrationFailure(ctx context.Context, st *sqlguard.Statement, sc *script, r wire.Reply, m string) error {
 	if r.Err.SQLState == "42501" {
 		role := w.o.MigrationRole
 		hint := "Ask the database owner to make the migration role (" + role + ") the owner of this object."
@@ -486,5 +487,5 @@ func (w *TwoPhaseWrite) explainMigrationFailure(ctx context.Context, st *sqlguar
 		}
 		return refusal.New(refusal.WriteFailed, r.Err.Message+" (SQLSTATE 42501)", hint)
 	}
-	return w.explainFailure(ctx, st, sc, r, mark())
+	return w.explainFailure(ctx, st, sc, r, m)
 }

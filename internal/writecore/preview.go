@@ -215,7 +215,7 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 	var sc script
 	repeatable := st.Class() != sqlguard.Insert
 	sc.add("begin", begin(repeatable))
-	sc.add("settings", settings(w.o.StatementTimeout.Milliseconds(), w.o.LockTimeout.Milliseconds()))
+	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	sc.add("state", step(stateSQL))
 	guardSteps(&sc, st, params, m)
 	unstableProbe := st.Class() != sqlguard.Insert && st.UnstableWhere()

@@ -98,7 +98,7 @@ func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, identity stri
 	defer s.Release()
 	seg := wire.Segment{
 		step("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"),
-		settings(w.o.StatementTimeout.Milliseconds(), w.o.LockTimeout.Milliseconds()),
+		settings(s, w.o.StatementTimeout, w.o.LockTimeout, mark()),
 		tokenKey(token), // whoever ran it is gone once we hold this
 		step("SELECT pg_catalog.pg_is_in_recovery()"),
 		step(identitySQL),

@@ -11,6 +11,7 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/pgtemp"
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
@@ -352,4 +353,29 @@ func TestGaplessNumberTrigger(t *testing.T) {
 		require.NoError(t, <-errs)
 	}
 	require.Equal(t, "1,2,3,4,5", b.one("SELECT string_agg(n::text, ',' ORDER BY n) FROM app.t"))
+}
+
+// TestSamplesPrintAsPromised: the role's own output settings do not reach the sample, and what a trigger
+// leaves behind in its session does not reach the next call.
+func TestSamplesPrintAsPromised(t *testing.T) {
+	t.Parallel()
+	db := pgtemp.New(t)
+	db.Exec(t, "ALTER DATABASE "+db.Name+" SET DateStyle = 'German'; ALTER DATABASE "+db.Name+" SET IntervalStyle = 'iso_8601'; ALTER DATABASE "+db.Name+" SET bytea_output = 'escape'")
+	b := setupOn(t, db, `CREATE TABLE t (id int PRIMARY KEY, d date, i interval, x bytea, f float8, v int);
+		INSERT INTO t VALUES (1, '2026-01-31', '1 day 02:03:04', '\x00ff', 0.1, 0);
+		CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			PERFORM set_config('app.left', 'behind', false); PERFORM pg_advisory_lock(77); RETURN NEW; END $$;
+		CREATE TRIGGER g BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION leave();`)
+	r, err := b.update("app.t", setV("1"), nil, "id = 1")
+	require.NoError(t, err)
+	require.Equal(t, `[{"id":1,"d":"2026-01-31","i":"1 day 02:03:04","x":"\\x00ff","f":0.1,"v":1}]`, str(r.Plan.SampleRows))
+	_, err = b.execute(r)
+	require.NoError(t, err)
+	s, err := b.pools.Writer().Acquire(b.ctx)
+	require.NoError(t, err)
+	defer s.Release()
+	replies, err := s.Flush(b.ctx, wire.Segment{{SQL: "SELECT coalesce(current_setting('app.left', true), ''), (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())"}})
+	require.NoError(t, err)
+	require.Equal(t, "", string(replies[0].Results[0].Rows[0][0]))
+	require.Equal(t, "0", string(replies[0].Results[0].Rows[0][1]))
 }

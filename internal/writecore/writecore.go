@@ -53,6 +53,7 @@ type Session interface {
 type Server interface {
 	ServerVersion() int     // server_version_num
 	ServerEncoding() string // server_encoding
+	Role() string           // the role that was checked when the connection was made
 }
 
 // Recorder writes audit rows outside of a change's transaction. *audit.Log implements it.
