@@ -9,6 +9,10 @@
 // It is the second wall. The first is in the database: READ ONLY transactions, grants, and a
 // grammar position in which COMMIT is a syntax error.
 //
+// Names that start with sw_ belong to the statements that are built around agent text: a condition,
+// a SET expression or a migration that uses one is refused, so is a table of such a name, and a target
+// with a column that is exactly one of the aliases in use.
+//
 // It must never import a driver, never run SQL, and never decide whether a person is needed: it
 // reports facts (volatile functions in where, the class), writecore decides.
 package sqlguard

@@ -17,7 +17,11 @@ func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 		}
 	}
 	for _, n := range f.operators {
-		for _, r := range inSchema(v.facts.Operators[n], n) {
+		for _, r := range v.facts.Operators[n] {
+			// OnPath tells of the operator, Schema of its function, which may lie elsewhere.
+			if n.Schema == "" && !r.OnPath || n.Schema == "pg_catalog" && r.Schema != "pg_catalog" {
+				continue
+			}
 			if err := g.routine(r, fmt.Sprintf("the operator %s", n.Name), v, m); err != nil {
 				return err
 			}
@@ -31,10 +35,7 @@ func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 		}
 	}
 	for _, field := range f.fields {
-		if v.isColumn(field) {
-			continue
-		}
-		for _, r := range v.facts.Functions[Name{Name: field}] {
+		for _, r := range v.methods[field] {
 			// Attribute notation reaches functions of one row argument; the system has none that matters.
 			if !r.OnPath || r.Schema == "pg_catalog" {
 				continue
@@ -45,17 +46,6 @@ func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 		}
 	}
 	return nil
-}
-
-func (v *verdict) isColumn(name string) bool {
-	for _, rel := range v.byName {
-		for _, c := range rel.Columns {
-			if c.Name == name {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // inSchema keeps the overloads a name can mean: those of its schema, or those on the path.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	pg "github.com/pganalyze/pg_query_go/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
@@ -71,7 +72,11 @@ var flatShapes = map[string]bool{
 	"comment": true, "quotes": true, "continued": true, "semicolons": true, "bounds": true, "field": true, "or and": true,
 }
 
-const deadlyEnv = "SQLGUARD_DEADLY"
+const (
+	deadlyEnv = "SQLGUARD_DEADLY"
+	control   = "control" // the child parses without measuring
+	killing   = 8000      // repeats that kill in a stack of 1 MiB; about 45,000 kill in the usual 8 MiB
+)
 
 // TestDeadlyChild is the child of TestMeasureKeepsTheParserAlive: it gives one shape in several
 // lengths to every entry point. It does nothing by itself.
@@ -80,12 +85,17 @@ func TestDeadlyChild(t *testing.T) {
 	if shape == "" {
 		return
 	}
+	if shape == control {
+		_, err := pg.Parse("select " + deadly["plus"](killing))
+		fmt.Println("deadly child: alive", err)
+		return
+	}
 	ctx, g, cat := context.Background(), openGuard(), newFake()
-	for _, n := range []int{maxBrackets - 5, maxDeepTokens - 10, 20_000} { // what the limits let through, and what kills
+	for _, n := range []int{maxBrackets - 5, maxDeepTokens - 10, killing} { // what the limits let through, and what kills
 		text := deadly[shape](n)
 		_, err := g.Read(ctx, cat, "select "+text, nil)
 		mustRefuseOrPass(t, err)
-		if n == 20_000 { // refused behind the scanner, which every entry point has in common
+		if n == killing { // refused behind the scanner, which every entry point has in common
 			_, err := scan("text", text)
 			require.True(t, err != nil || flatShapes[shape], "%d repeats reach the parser", n)
 			continue
@@ -116,14 +126,21 @@ func mustRefuseOrPass(t *testing.T, err error) {
 // it. The child has a stack of 1 MiB, an eighth of the usual, so the limits have room.
 func TestMeasureKeepsTheParserAlive(t *testing.T) {
 	t.Parallel()
+	run := func(shape string) (string, error) {
+		cmd := exec.Command("/bin/sh", "-c", `ulimit -s 1024; exec "$0" -test.run '^TestDeadlyChild$' -test.timeout 5m`, os.Args[0])
+		cmd.Env = append(os.Environ(), deadlyEnv+"="+shape)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := run(control)
+	require.Error(t, err, "without measuring it must die, else this test proves nothing: %.500s", out)
+	require.NotContains(t, out, "alive")
 	for shape := range deadly {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command("/bin/sh", "-c", `ulimit -s 1024 2>/dev/null; exec "$0" -test.run '^TestDeadlyChild$' -test.timeout 5m`, os.Args[0])
-			cmd.Env = append(os.Environ(), deadlyEnv+"="+shape)
-			out, err := cmd.CombinedOutput()
+			out, err := run(shape)
 			require.NoError(t, err, "%.2000s", out)
-			require.Contains(t, string(out), "deadly child: alive")
+			require.Contains(t, out, "deadly child: alive")
 		})
 	}
 }

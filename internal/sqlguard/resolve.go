@@ -32,18 +32,53 @@ type verdict struct {
 	closure   map[uint32]bool
 	routines  map[uint32]Routine
 	volatile  map[string]bool
-	unstable  bool // some function is not immutable or stable
+	unstable  bool                 // some function is not immutable or stable
+	methods   map[string][]Routine // functions that x.f may mean, by f
 }
 
-// ask looks names up, a second time without the cache when something was missing: it may be newer
-// than the cache.
-func ask(ctx context.Context, cat Catalog, q Lookup) (*Facts, error) {
+// attributes asks for the functions that x.f may mean where no relation of the text has a column f.
+// It is a question of its own, after the columns are known: nearly every f is a column, and a name
+// that does not exist is in no cache.
+func (v *verdict) attributes(ctx context.Context, cat Catalog, f *found) error {
+	columns := map[string]bool{}
+	for _, rel := range v.byName {
+		for _, c := range rel.Columns {
+			columns[c.Name] = true
+		}
+	}
+	var q Lookup
+	for _, field := range f.fields {
+		if !columns[field] && f.first("f", Name{Name: field}) {
+			q.Functions = append(q.Functions, Name{Name: field})
+		}
+	}
+	switch {
+	case len(q.Functions) == 0:
+		return nil
+	case len(q.Functions) > maxNames:
+		return refusal.New(refusal.InvalidInput, fmt.Sprintf("The text uses %d different names; at most %d are taken.", len(q.Functions), maxNames),
+			"Split it into smaller statements.")
+	}
+	facts, err := cat.Lookup(ctx, q, false)
+	if err != nil {
+		return fmt.Errorf("looking up attributes: %w", err)
+	}
+	v.methods = map[string][]Routine{}
+	for n, routines := range facts.Functions {
+		v.methods[n.Name] = routines
+	}
+	return nil
+}
+
+// ask looks names up, a second time without the cache when one of the needed relations or functions
+// was missing: it may be newer than the cache.
+func ask(ctx context.Context, cat Catalog, q Lookup, needed []Name) (*Facts, error) {
 	facts, err := cat.Lookup(ctx, q, false)
 	if err != nil {
 		return nil, fmt.Errorf("looking up names: %w", err)
 	}
 	missing := false
-	for _, n := range q.Relations {
+	for _, n := range needed {
 		if _, ok := facts.Relations[n]; !ok {
 			missing = true
 		}
@@ -79,7 +114,7 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 		return nil, refusal.New(refusal.InvalidInput, fmt.Sprintf("The text uses %d different names; at most %d are taken.", n, maxNames),
 			"Split it into smaller statements.")
 	}
-	facts, err := ask(ctx, cat, q)
+	facts, err := ask(ctx, cat, q, appendNew(append([]Name{}, f.relations...), extra))
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +151,9 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 				fmt.Sprintf("The text holds %s of a value that is not a literal; with a read allowlist that could name hidden tables.", f.dynamic),
 				"Write the table's name as a literal, e.g. 'public.orders'::regclass.")
 		}
+	}
+	if err := v.attributes(ctx, cat, f); err != nil {
+		return nil, err
 	}
 	if err := g.functions(f, v, m, hidden); err != nil {
 		return nil, err
@@ -159,13 +197,6 @@ func (f *found) lookup() Lookup {
 		// f(x) is a cast where f is a type and no function (manual, 4.2.9).
 		if n := c.name; len(c.args) == 1 && !builtinType(n) && !f.known("t", n) && f.first("ct", n) {
 			q.Types = append(q.Types, n)
-		}
-	}
-	for _, field := range f.fields {
-		n := Name{Name: field}
-		if !seen[n] {
-			seen[n] = true
-			q.Functions = append(q.Functions, n)
 		}
 	}
 	q.Types = append(q.Types, f.userTypes()...)
@@ -276,11 +307,14 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 		if len(q.Relations)+len(q.Functions)+len(q.Operators)+len(q.Types) == 0 {
 			return nil
 		}
-		facts, err := ask(ctx, cat, q)
+		facts, err := ask(ctx, cat, q, nil)
 		if err != nil {
 			return err
 		}
-		inner := &verdict{facts: facts, byName: v.byName, closure: v.closure, routines: v.routines, volatile: v.volatile}
+		inner := &verdict{facts: facts, byName: facts.Relations, closure: v.closure, routines: v.routines, volatile: v.volatile}
+		if err := inner.attributes(ctx, cat, body); err != nil {
+			return err
+		}
 		if err := g.functions(body, inner, m, false); err != nil {
 			return err
 		}

@@ -173,7 +173,7 @@ func column(rel Relation, text string) (Column, error) {
 }
 
 // settable refuses columns that Postgres computes.
-func settable(rel Relation, c Column, class Class, isDefault bool) error {
+func settable(rel Relation, c Column, isDefault bool) error {
 	name := QuoteName(rel.Schema, rel.Name) + "." + QuoteIdent(c.Name)
 	switch {
 	case c.Generated && !isDefault:
@@ -182,6 +182,5 @@ func settable(rel Relation, c Column, class Class, isDefault bool) error {
 		return refusal.New(refusal.InvalidInput,
 			fmt.Sprintf("%s is GENERATED ALWAYS AS IDENTITY; Postgres gives its value.", name), "Leave the column out.")
 	}
-	_ = class
 	return nil
 }
