@@ -2,6 +2,7 @@ package writecore
 
 import (
 	"context"
+	"sync"
 
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
@@ -23,6 +24,7 @@ func (w *TwoPhaseWrite) Plans(all bool) []plan.Plan {
 
 // Approve records a person's yes. already is true when it changed nothing.
 func (w *TwoPhaseWrite) Approve(ctx context.Context, token plan.Token, by string) (p plan.Plan, already bool, err error) {
+	defer w.recording.begin(token)()
 	p, already, err = w.o.Store.Approve(token, by)
 	if err == nil && !already {
 		w.recordDecision(ctx, "approve_plan", audit.Approved, p, by, "")
@@ -32,11 +34,52 @@ func (w *TwoPhaseWrite) Approve(ctx context.Context, token plan.Token, by string
 
 // Reject records a person's no, for good. The first reason counts.
 func (w *TwoPhaseWrite) Reject(ctx context.Context, token plan.Token, by, reason string) (p plan.Plan, already bool, err error) {
+	defer w.recording.begin(token)()
 	p, already, err = w.o.Store.Reject(token, by, reason)
 	if err == nil && !already {
 		w.recordDecision(ctx, "reject_plan", audit.Rejected, p, by, reason)
 	}
 	return p, already, err
+}
+
+// recording keeps the ledger in the order of events: an execute that waits for a decision goes on when
+// the decision's row is written (or could not be), so that "executed" never stands before "approved".
+type recording struct {
+	mu   sync.Mutex
+	open map[plan.Token]*sync.WaitGroup
+}
+
+// begin says that a decision about token is being made; the returned function ends it.
+func (r *recording) begin(token plan.Token) (end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open == nil {
+		r.open = map[plan.Token]*sync.WaitGroup{}
+	}
+	g := r.open[token]
+	if g == nil {
+		g = &sync.WaitGroup{}
+		r.open[token] = g
+	}
+	g.Add(1)
+	return func() {
+		r.mu.Lock()
+		if r.open[token] == g {
+			delete(r.open, token)
+		}
+		r.mu.Unlock()
+		g.Done()
+	}
+}
+
+// wait returns when no decision about token that had begun is still being recorded.
+func (r *recording) wait(token plan.Token) {
+	r.mu.Lock()
+	g := r.open[token]
+	r.mu.Unlock()
+	if g != nil {
+		g.Wait()
+	}
 }
 
 // recordDecision writes the row of a decision. It stands even if the row cannot be written: a

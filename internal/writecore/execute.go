@@ -35,7 +35,9 @@ func (w *TwoPhaseWrite) begin(ctx context.Context, req ExecuteRequest) (*plan.Ex
 	if err := w.plainText(req.Reason); err != nil {
 		return nil, err
 	}
-	if err := w.await(ctx, req); err != nil {
+	err := w.await(ctx, req)
+	w.recording.wait(req.Token)
+	if err != nil {
 		return nil, w.ledgerAnswer(ctx, req, err)
 	}
 	ex, err := w.o.Store.Begin(req.Token, req.Echo)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -439,4 +440,33 @@ func TestMigration(t *testing.T) {
 	b.db.Exec(t, "ALTER TABLE app.t ADD COLUMN late int")
 	_, err = b.execute(r)
 	require.Contains(t, requireCode(t, err, refusal.RowsetChanged), "app.t")
+}
+
+// TestTheLedgerKeepsTheOrder: the row of a decision stands before what it let happen.
+func TestTheLedgerKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t, tinySQL)
+	for i := range 10 {
+		r, err := b.update("app.t", setV(fmt.Sprint(i+1)), nil, "id <= 200")
+		require.NoError(t, err)
+		done := make(chan error, 1)
+		go func() { _, err := b.execute(r); done <- err }()
+		if i%2 == 0 {
+			b.approve(r)
+			require.NoError(t, <-done)
+			continue
+		}
+		_, _, err = b.core.Reject(b.ctx, r.Plan.Token, "kim", "no")
+		require.NoError(t, err)
+		requireCode(t, <-done, refusal.PlanRejected)
+	}
+	var got []string
+	for _, row := range b.trail() {
+		got = append(got, row[1])
+	}
+	want := []string{}
+	for range 5 {
+		want = append(want, "awaiting_approval", "approved", "executed", "awaiting_approval", "rejected", "failed")
+	}
+	require.Equal(t, want, got)
 }

@@ -97,6 +97,7 @@ type TwoPhaseWrite struct {
 	ddl     chan struct{} // one rehearsal of a migration at a time
 	// identities holds, for each plan whose outcome is unknown, the server that was written to.
 	identities sync.Map // plan.Token → string
+	recording  recording
 }
 
 // New returns a core over o.
