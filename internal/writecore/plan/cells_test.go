@@ -178,6 +178,7 @@ var events = []event{
 		}
 	}},
 	{"check", func(t *testing.T, s *situation, want cell) { judged(t, s.b.Check(s.token, echoOf(s.given)), want) }},
+	{"decidable", func(t *testing.T, s *situation, want cell) { judged(t, s.b.Decidable(s.token), want) }},
 	{"settle executed", func(_ *testing.T, s *situation, _ cell) { s.b.Settle(s.token, true, 8, time.Now()) }},
 	{"settle not", func(_ *testing.T, s *situation, _ cell) { s.b.Settle(s.token, false, 0, time.Time{}) }},
 	{"settle not, late", func(_ *testing.T, s *situation, _ cell) {
@@ -199,7 +200,7 @@ func ended(code refusal.Code) map[string]cell {
 	return map[string]cell{
 		"create equal": newPlan, "create other rows": newPlan, "approve": refused, "reject": refused, "begin": refused, "time": same,
 		"confirm": same, "fail": same, "fail late": same, "stop": same, "unknown": same,
-		"withdraw": same, "check": refused,
+		"withdraw": same, "check": refused, "decidable": refused,
 		"settle executed": same, "settle not": same, "settle not, late": same,
 	}
 }

@@ -48,6 +48,17 @@ func (s *Store) Reject(token Token, actor, reason string) (p Plan, already bool,
 	return snapshot(&e.plan), false, nil
 }
 
+// Decidable passes the gates of a decision and changes nothing: nil while Approve and Reject may be
+// tried, also where Approve would change nothing (the plan is approved, or needs nobody). Else it is
+// what Approve would answer: for a rejected plan PLAN_REJECTED, though rejecting it again is no error.
+// What is true here may be over a moment later: Approve and Reject ask again.
+func (s *Store) Decidable(token Token) error {
+	s.mu.Lock()
+	defer s.unlock()
+	_, _, err := s.decidable(token, s.refresh())
+	return err
+}
+
 // decidable finds a plan about which a person can still decide. With an error it still returns what
 // is known of the plan.
 func (s *Store) decidable(token Token, now time.Time) (*entry, Plan, error) {

@@ -62,7 +62,7 @@
 //	every other        ·          ·                          ·         ·                 ·             ·
 //
 // Withdraw stops an open plan (its record could not be written) and changes nothing else. Check asks
-// what Begin asks and changes nothing at all.
+// what Begin asks, Decidable what Approve asks, and neither changes anything at all.
 //
 // TestEveryCell holds all of this. Every change of state goes through one function,
 // (*Store).move: what must know of all of them (subscribers, and a journal that has to be on disk

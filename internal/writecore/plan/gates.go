@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,9 +53,7 @@ func gate(p *Plan, known bool, now time.Time, given *echo) error {
 		return refusal.New(refusal.SupersededPlan, "this plan was replaced: the same statement was previewed again and met other rows",
 			fmt.Sprintf("execute the newer plan instead (plan_token %q), or preview again", p.SupersededBy))
 	case Executed:
-		return refusal.New(refusal.UsedToken,
-			fmt.Sprintf("this plan was already executed at %s and changed %s", stamp(p.ExecutedAt), rowCount(p.ExecutedRows)),
-			"it is done: do not run it again; for another change preview a new statement")
+		return UsedTokenError(stamp(p.ExecutedAt), strconv.FormatInt(p.ExecutedRows, 10))
 	case Executing:
 		return refusal.New(refusal.AlreadyExecuting, "another call is executing this plan right now",
 			"wait for that call's answer, or call execute_plan again in a few seconds: USED_TOKEN then means that it was committed")
@@ -81,6 +80,25 @@ func gate(p *Plan, known bool, now time.Time, given *echo) error {
 			"call execute_plan again with the same plan_token; a person decides at the approval page")
 	}
 	return nil
+}
+
+// UsedTokenError is what every later call with an executed plan's token gets, whoever finds it out: the
+// store, or the ledger. at is when, in RFC 3339 and UTC, rows how many rows of the target changed, in
+// digits; either is "" where it is not known.
+func UsedTokenError(at, rows string) *refusal.Error {
+	message := "This plan was already executed"
+	if at != "" {
+		message += " at " + at
+	}
+	switch rows {
+	case "":
+	case "1":
+		message += " and changed 1 row of its target"
+	default:
+		message += " and changed " + rows + " rows of its target"
+	}
+	return refusal.New(refusal.UsedToken, message+".",
+		"It is done; do not run it again. Preview a new statement for another change.")
 }
 
 // due reports that the plan's time is over. Both clocks are asked: the monotonic one cannot be set

@@ -135,7 +135,7 @@ func TestRefusalsSayWhatHappenedAndWhatToDo(t *testing.T) {
 		start := time.Now().UTC().Format(time.RFC3339)
 
 		r, _ := refused(plan.Executed)
-		require.Equal(t, "this plan was already executed at "+start+" and changed 8 rows", r.Message)
+		require.Equal(t, "This plan was already executed at "+start+" and changed 8 rows of its target.", r.Message)
 		r, _ = refused(plan.Rejected)
 		require.Equal(t, "a person rejected this plan at "+start+`; the reason given: "wrong tenant"`, r.Message)
 		require.Contains(t, r.Hint, "without asking the person")

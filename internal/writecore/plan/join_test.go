@@ -94,7 +94,7 @@ func TestReplacing(t *testing.T) {
 		"number":  {func(_, p *plan.Preview) { p.AffectedRows++ }, false, true},
 		"total":   {func(_, p *plan.Preview) { p.BlastRadius.TotalRows++ }, false, true},
 		"one more table": {func(_, p *plan.Preview) {
-			p.BlastRadius.Tables = append(p.BlastRadius.Tables, plan.Table{OID: 3, Name: "app.z"})
+			p.BlastRadius.Tables = append(p.BlastRadius.Tables, plan.Table{OID: 3, Name: "app.z", Inserted: 1})
 		}, false, true},
 		"sums of tables":     {func(_, p *plan.Preview) { p.BlastRadius.Tables[0].Deleted++; p.BlastRadius.Tables[1].Deleted-- }, false, true},
 		"order of tables":    {func(_, p *plan.Preview) { t := p.BlastRadius.Tables; t[0], t[1] = t[1], t[0] }, true, true},

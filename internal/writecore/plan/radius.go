@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Difference says in what now differs from the approved blast radius, as part of a sentence
+// ("app.child: 40 rows when it was previewed, 41 now"); "" means that they are the same. Compared are
+// the rows of every table, as the sum of the three counts, and the reasons why a count is not the
+// whole truth: a reason that is new, and one that is gone, is a difference. A table is the same one by
+// its OID, or by its name where either side has none. No rows are the same as no entry.
+//
+// It is the only judge of that question: joining a plan and committing one ask it alike. See
+// TestDifference, TestS04TheRowsAreThoseThatWereApproved.
+func (approved BlastRadius) Difference(now BlastRadius) string {
+	type key struct {
+		oid  uint32
+		name string
+	}
+	oids := make(map[string]uint32)
+	for _, t := range slices.Concat(approved.Tables, now.Tables) {
+		if t.OID != 0 {
+			oids[t.Name] = t.OID
+		}
+	}
+	keyOf := func(t *Table) key {
+		if oid := cmp.Or(t.OID, oids[t.Name]); oid != 0 {
+			return key{oid: oid}
+		}
+		return key{name: t.Name}
+	}
+	type pair struct {
+		name     string
+		was, are int64
+	}
+	var order []key // the approved tables first, as the person saw them
+	pairs := make(map[key]*pair)
+	pairOf := func(t *Table) *pair {
+		k := keyOf(t)
+		p, ok := pairs[k]
+		if !ok {
+			p = &pair{name: t.Name}
+			pairs[k] = p
+			order = append(order, k)
+		}
+		return p
+	}
+	for i := range approved.Tables {
+		pairOf(&approved.Tables[i]).was += approved.Tables[i].Rows()
+	}
+	for i := range now.Tables {
+		pairOf(&now.Tables[i]).are += now.Tables[i].Rows()
+	}
+	for _, k := range order {
+		if p := pairs[k]; p.was != p.are {
+			return fmt.Sprintf("%s: %s when it was previewed, %d now", p.name, rowCount(p.was), p.are)
+		}
+	}
+	for _, reason := range now.Unknown {
+		if !slices.Contains(approved.Unknown, reason) {
+			return fmt.Sprintf("what changes cannot be counted whole, for a reason that is new: %s", reason)
+		}
+	}
+	for _, reason := range approved.Unknown {
+		if !slices.Contains(now.Unknown, reason) {
+			return fmt.Sprintf("a reason why what changes could not be counted whole is gone: %s", reason)
+		}
+	}
+	if approved.TotalRows != now.TotalRows {
+		return fmt.Sprintf("%s in all when it was previewed, %d now", rowCount(approved.TotalRows), now.TotalRows)
+	}
+	return ""
+}
