@@ -58,12 +58,12 @@ var arrange = map[plan.State]func(t *testing.T, s *situation){
 	plan.Stopped: func(t *testing.T, s *situation) {
 		s.approved(t)
 		s.handle = s.b.begin(t, s.token, echoOf(s.given))
-		s.handle.Stop(string(refusal.RowsetChanged), "the rows changed")
+		s.handle.Stop(string(refusal.RowsetChanged), "The rows changed.")
 	},
 	plan.Unknown: func(t *testing.T, s *situation) {
 		s.approved(t)
 		s.handle = s.b.begin(t, s.token, echoOf(s.given))
-		s.handle.Unknown("the connection was lost")
+		s.handle.Unknown("The connection was lost.")
 	},
 }
 
@@ -171,10 +171,10 @@ var events = []event{
 	{"stop", handled(func(x *plan.Execution) { x.Stop(string(refusal.RowsetChanged), "changed") })},
 	{"unknown", handled(func(x *plan.Execution) { x.Unknown("lost") })},
 	{"withdraw", func(t *testing.T, s *situation, want cell) {
-		s.b.Withdraw(s.token, string(refusal.AuditUnavailable), "no record could be written")
+		s.b.Withdraw(s.token, string(refusal.AuditUnavailable), "No record could be written.")
 		if want.state == plan.Stopped {
 			_, err := s.b.Begin(s.token, echoOf(s.given))
-			require.Equal(t, "no record could be written", requireCode(t, err, refusal.AuditUnavailable).Message)
+			require.Equal(t, "No record could be written.", requireCode(t, err, refusal.AuditUnavailable).Message)
 		}
 	}},
 	{"check", func(t *testing.T, s *situation, want cell) { judged(t, s.b.Check(s.token, echoOf(s.given)), want) }},

@@ -68,6 +68,6 @@ func badParam(i int, err error) error {
 			detail = own.Error()
 		}
 	}
-	return refusal.New(refusal.InvalidInput, fmt.Sprintf("params[%d]: %s", i, detail),
-		"give each param as one JSON value; numbers beyond float64's range as strings")
+	return refusal.New(refusal.InvalidInput, fmt.Sprintf("params[%d]: %s.", i, detail),
+		"Give each param as one JSON value; numbers beyond float64's range as strings.")
 }

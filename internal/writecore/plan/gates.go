@@ -43,20 +43,20 @@ func (e Echo) prepare() *echo {
 // caller may then look in the ledger. See TestGatesInOrder.
 func gate(p *Plan, known bool, now time.Time, given *echo) error {
 	if !known {
-		return refusal.New(refusal.UnknownToken, "no plan with this token is known to this server",
-			"preview the statement again and use the plan_token of that reply; plans do not outlive a restart of the server")
+		return refusal.New(refusal.UnknownToken, "No plan with this token is known to this server.",
+			"Preview the statement again and use the plan_token of that reply; plans do not outlive a restart of the server.")
 	}
 	switch p.State {
 	case Rejected:
 		return rejected(p)
 	case Superseded:
-		return refusal.New(refusal.SupersededPlan, "this plan was replaced: the same statement was previewed again and met other rows",
-			fmt.Sprintf("execute the newer plan instead (plan_token %q), or preview again", p.SupersededBy))
+		return refusal.New(refusal.SupersededPlan, "This plan was replaced: the same statement was previewed again and met other rows.",
+			fmt.Sprintf("Execute the newer plan instead (plan_token %q), or preview again.", p.SupersededBy))
 	case Executed:
 		return UsedTokenError(stamp(p.ExecutedAt), strconv.FormatInt(p.ExecutedRows, 10))
 	case Executing:
-		return refusal.New(refusal.AlreadyExecuting, "another call is executing this plan right now",
-			"wait for that call's answer, or call execute_plan again in a few seconds: USED_TOKEN then means that it was committed")
+		return refusal.New(refusal.AlreadyExecuting, "Another call is executing this plan right now.",
+			"Wait for that call's answer, or call execute_plan again in a few seconds: USED_TOKEN then means that it was committed.")
 	case Unknown:
 		return outcomeUnknown(p)
 	case Stopped:
@@ -76,8 +76,8 @@ func gate(p *Plan, known bool, now time.Time, given *echo) error {
 	}
 	if p.State == AwaitingApproval {
 		return refusal.New(refusal.AwaitingApproval,
-			fmt.Sprintf("a person has to decide about this plan, and has not yet; it waits until %s", stamp(p.ExpiresAt)),
-			"call execute_plan again with the same plan_token; a person decides at the approval page")
+			fmt.Sprintf("A person has to decide about this plan, and has not yet; it waits until %s.", stamp(p.ExpiresAt)),
+			"Call execute_plan again with the same plan_token; a person decides at the approval page.")
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func rejected(p *Plan) error {
 	if p.Decision != nil {
 		d = *p.Decision
 	}
-	message := "a person rejected this plan"
+	message := "A person rejected this plan"
 	if !d.At.IsZero() {
 		message += " at " + stamp(d.At)
 	}
@@ -121,35 +121,35 @@ func rejected(p *Plan) error {
 	} else if d.Actor != "" { // else the decision's words were forgotten, long after
 		message += " and gave no reason"
 	}
-	return refusal.New(refusal.PlanRejected, message,
-		"the decision is final: do not retry it, also not in another form, without asking the person first")
+	return refusal.New(refusal.PlanRejected, message+".",
+		"The decision is final: do not retry it, also not in another form, without asking the person first.")
 }
 
 func outcomeUnknown(p *Plan) error {
-	message := "COMMIT was sent for this plan and its answer was lost, so it is not known whether the change was made"
-	if p.StopMessage != "" {
-		message += ": " + p.StopMessage
+	message := p.StopMessage
+	if message == "" {
+		message = "COMMIT was sent for this plan and its answer was lost, so it is not known whether the change was made."
 	}
 	return refusal.New(refusal.OutcomeUnknown, message,
-		fmt.Sprintf("call execute_plan again with the same plan_token when the database is reachable: the server then looks in the ledger; "+
-			"or ask a person to look for plan_token %q with status 'executed' in mcp_audit.log. Do not preview the change again before that is known", p.Token))
+		fmt.Sprintf("Call execute_plan again with the same plan_token when the database is reachable: the server then looks in the ledger. "+
+			"Or ask a person to look for plan_token %q with status 'executed' in mcp_audit.log. Do not preview the change again before that is known.", p.Token))
 }
 
 func stopped(p *Plan) error {
 	message := p.StopMessage
 	if message == "" {
-		message = "an execution of this plan was stopped before COMMIT (" + p.StopCode + "); nothing was changed"
+		message = "An execution of this plan was stopped before COMMIT (" + p.StopCode + "); nothing was changed."
 	}
-	return refusal.New(refusal.Code(p.StopCode), message, "preview the statement again to see the rows as they are now")
+	return refusal.New(refusal.Code(p.StopCode), message, "Preview the statement again to see the rows as they are now.")
 }
 
 func expired(p *Plan) error {
-	return refusal.New(refusal.ExpiredToken, fmt.Sprintf("this plan expired at %s; nothing was changed", stamp(p.ExpiresAt)),
-		"preview the statement again and execute the new plan before its expires_at")
+	return refusal.New(refusal.ExpiredToken, fmt.Sprintf("This plan expired at %s; nothing was changed.", stamp(p.ExpiresAt)),
+		"Preview the statement again and execute the new plan before its expires_at.")
 }
 
-const mismatchHint = "give back statement and params exactly as in the preview's reply (or the reply's fingerprint in place of long params); " +
-	"to change anything preview again"
+const mismatchHint = "Give back statement and params exactly as in the preview's reply (or the reply's fingerprint in place of long params). " +
+	"To change anything preview again."
 
 // match holds what was given back against the plan.
 func (e *echo) match(p *Plan) error {
@@ -157,22 +157,22 @@ func (e *echo) match(p *Plan) error {
 		return refusal.New(refusal.StatementMismatch, fmt.Sprintf(format, a...), mismatchHint)
 	}
 	if e.Payload == nil || trim(e.Payload.Statement) != trim(p.Payload.Statement) {
-		return mismatch("the statement is not the one that was previewed")
+		return mismatch("The statement is not the one that was previewed.")
 	}
 	if e.Fingerprint != "" && e.Fingerprint != p.Fingerprint {
-		return mismatch("the fingerprint is not the plan's")
+		return mismatch("The fingerprint is not the plan's.")
 	}
 	if e.Payload.Params == nil && e.Fingerprint != "" {
 		return nil
 	}
 	if e.err != nil {
-		return mismatch("the params are not those that were previewed: %s", message(e.err))
+		return mismatch("The params are not those that were previewed: %s", message(e.err))
 	}
 	if e.computed == p.Fingerprint {
 		return nil
 	}
 	if len(e.Payload.Params) != len(p.Payload.Params) {
-		return mismatch("the preview had %d params, %d were given back", len(p.Payload.Params), len(e.Payload.Params))
+		return mismatch("The preview had %d params, %d were given back.", len(p.Payload.Params), len(e.Payload.Params))
 	}
 	for i := range p.Payload.Params {
 		was, err := canonicalParam(p.Payload.Params[i])
@@ -184,10 +184,10 @@ func (e *echo) match(p *Plan) error {
 			return badParam(i, err)
 		}
 		if !bytes.Equal(was, is) {
-			return mismatch("params[%d] is not the value that was previewed", i)
+			return mismatch("params[%d] is not the value that was previewed.", i)
 		}
 	}
-	return mismatch("statement and params are not those that were previewed")
+	return mismatch("Statement and params are not those that were previewed.")
 }
 
 func message(err error) string {

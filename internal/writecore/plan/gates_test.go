@@ -59,17 +59,17 @@ func TestEcho(t *testing.T) {
 		echo plan.Echo
 		says string
 	}{
-		"nothing":                     {plan.Echo{}, "the statement is not the one"},
-		"fingerprint alone":           {plan.Echo{Fingerprint: fingerprint}, "the statement is not the one"},
-		"other statement":             {changed(func(p *plan.Payload) { p.Statement += " OR true" }), "the statement is not the one"},
-		"case of the statement":       {changed(func(p *plan.Payload) { p.Statement = strings.ToLower(p.Statement) }), "the statement is not the one"},
-		"white space inside":          {changed(func(p *plan.Payload) { p.Statement = strings.Replace(p.Statement, " ", "  ", 1) }), "the statement is not the one"},
-		"no-break space around":       {changed(func(p *plan.Payload) { p.Statement += "\u00a0" }), "the statement is not the one"},
-		"other statement, right hash": {plan.Echo{Payload: &plan.Payload{Statement: statement + ";"}, Fingerprint: fingerprint}, "the statement is not the one"},
-		"no params":                   {changed(func(p *plan.Payload) { p.Params = nil }), "the preview had 5 params, 0 were given back"},
-		"empty params, right hash":    {plan.Echo{Payload: &plan.Payload{Statement: statement, Params: []json.RawMessage{}}, Fingerprint: fingerprint}, "the preview had 5 params"},
-		"no params, wrong hash":       {plan.Echo{Payload: &plan.Payload{Statement: statement}, Fingerprint: "00"}, "the fingerprint is not the plan's"},
-		"right params, wrong hash":    {plan.Echo{Payload: good(), Fingerprint: "00"}, "the fingerprint is not the plan's"},
+		"nothing":                     {plan.Echo{}, "The statement is not the one"},
+		"fingerprint alone":           {plan.Echo{Fingerprint: fingerprint}, "The statement is not the one"},
+		"other statement":             {changed(func(p *plan.Payload) { p.Statement += " OR true" }), "The statement is not the one"},
+		"case of the statement":       {changed(func(p *plan.Payload) { p.Statement = strings.ToLower(p.Statement) }), "The statement is not the one"},
+		"white space inside":          {changed(func(p *plan.Payload) { p.Statement = strings.Replace(p.Statement, " ", "  ", 1) }), "The statement is not the one"},
+		"no-break space around":       {changed(func(p *plan.Payload) { p.Statement += "\u00a0" }), "The statement is not the one"},
+		"other statement, right hash": {plan.Echo{Payload: &plan.Payload{Statement: statement + ";"}, Fingerprint: fingerprint}, "The statement is not the one"},
+		"no params":                   {changed(func(p *plan.Payload) { p.Params = nil }), "The preview had 5 params, 0 were given back"},
+		"empty params, right hash":    {plan.Echo{Payload: &plan.Payload{Statement: statement, Params: []json.RawMessage{}}, Fingerprint: fingerprint}, "The preview had 5 params"},
+		"no params, wrong hash":       {plan.Echo{Payload: &plan.Payload{Statement: statement}, Fingerprint: "00"}, "The fingerprint is not the plan's"},
+		"right params, wrong hash":    {plan.Echo{Payload: good(), Fingerprint: "00"}, "The fingerprint is not the plan's"},
 		"one more":                    {changed(func(p *plan.Payload) { p.Params = append(p.Params, json.RawMessage("null")) }), "6 were given back"},
 		"reordered":                   {changed(func(p *plan.Payload) { p.Params[0], p.Params[1] = p.Params[1], p.Params[0] }), "params[0] is not the value"},
 		"1 as \"1\"":                  {param(0, `"1"`), "params[0] is not the value"},
@@ -137,7 +137,7 @@ func TestRefusalsSayWhatHappenedAndWhatToDo(t *testing.T) {
 		r, _ := refused(plan.Executed)
 		require.Equal(t, "This plan was already executed at "+start+" and changed 8 rows of its target.", r.Message)
 		r, _ = refused(plan.Rejected)
-		require.Equal(t, "a person rejected this plan at "+start+`; the reason given: "wrong tenant"`, r.Message)
+		require.Equal(t, "A person rejected this plan at "+start+`; the reason given: "wrong tenant".`, r.Message)
 		require.Contains(t, r.Hint, "without asking the person")
 		r, s := refused(plan.Superseded)
 		old, _ := s.b.Get(s.token)
@@ -147,9 +147,9 @@ func TestRefusalsSayWhatHappenedAndWhatToDo(t *testing.T) {
 		require.Contains(t, r.Message, waiting.ExpiresAt.UTC().Format(time.RFC3339))
 		require.Contains(t, r.Hint, "same plan_token")
 		r, _ = refused(plan.Stopped)
-		require.Equal(t, "the rows changed", r.Message)
+		require.Equal(t, "The rows changed.", r.Message)
 		r, s = refused(plan.Unknown)
-		require.Contains(t, r.Message, "the connection was lost")
+		require.Contains(t, r.Message, "The connection was lost.")
 		require.Contains(t, r.Hint, string(s.token))
 		r, s = refused(plan.Expired)
 		gone, _ := s.b.Get(s.token)

@@ -104,12 +104,16 @@ func (b *testBundle) state(t testing.TB, token plan.Token) plan.State {
 	return p.State
 }
 
+// A refusal is made of sentences: it begins with a capital, a number or the name of an argument, and
+// ends with a full stop.
+const aSentence = `(?s)^(?:[A-Z0-9]|params\[).*\.$`
+
 func requireCode(t testing.TB, err error, code refusal.Code) refusal.Error {
 	t.Helper()
 	r, ok := refusal.As(err)
 	require.True(t, ok, "want %s, got %v", code, err)
 	require.Equal(t, code, r.Code)
-	require.NotEmpty(t, r.Message)
-	require.NotEmpty(t, r.Hint)
+	require.Regexp(t, aSentence, r.Message)
+	require.Regexp(t, aSentence, r.Hint)
 	return *r
 }

@@ -195,8 +195,8 @@ func (s *Store) tooMany() error {
 		}
 	}
 	return refusal.New(refusal.TooManyPlans,
-		fmt.Sprintf("%d plans are open, which is the limit (write.maxOpenPlans)", s.o.MaxOpen),
-		fmt.Sprintf("execute the plans that are ready, ask a person to decide about those that wait, or wait: the next one expires at %s", stamp(first)))
+		fmt.Sprintf("%d plans are open, which is the limit (write.maxOpenPlans).", s.o.MaxOpen),
+		fmt.Sprintf("Execute the plans that are ready, ask a person to decide about those that wait, or wait: the next one expires at %s.", stamp(first)))
 }
 
 // Get finds a plan. One that ended comes back without rows and params, later with its state only.
