@@ -180,11 +180,11 @@ func Storable(s string, limit int, serverEncoding string) string {
 	return b.String()
 }
 
-// OutcomeStep asks whether token was executed: one row (executed_at, actual_rows) if it was, none if not.
+// OutcomeStep asks whether token was executed: one row (when, as RFC 3339 UTC; actual_rows) if it was, none if not.
 // Only meaningful on the primary, through the writer, under the token's advisory lock.
 func OutcomeStep(token string) wire.Step {
 	return wire.Step{
-		SQL:    "SELECT ts, actual_rows FROM mcp_audit.outcome($1::text)",
+		SQL:    `SELECT pg_catalog.to_char(ts AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), actual_rows FROM mcp_audit.outcome($1::text)`,
 		Params: [][]byte{[]byte(Storable(token, maxName, "UTF8"))},
 	}
 }

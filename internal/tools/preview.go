@@ -30,6 +30,7 @@ func (d Deps) previewWrite(ctx context.Context, w write) (json.RawMessage, error
 		if request.Statement, err = w.guard(&watched{Catalog: d.WriterCatalog, fresh: true}); err != nil {
 			return nil, d.refused(ctx, w, err)
 		}
+		request.Last = true
 		reply, err = d.Writes.Preview(ctx, request)
 	}
 	if err != nil {

@@ -42,9 +42,9 @@ var identitySQL string
 // sampleRows is how many rows a preview shows.
 const sampleRows = 10
 
-// mark is a random prefix for errors that a step raises on purpose, so that an agent's own bad cast
+// newMark is a random prefix for errors that a step raises on purpose, so that an agent's own bad cast
 // is never taken for one of ours.
-func mark() string {
+func newMark() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
 	return "sw_" + hex.EncodeToString(b[:]) + "_"
@@ -303,17 +303,19 @@ func orderBy(positions []int, prefix string) string {
 
 // The steps that are the same in every transaction.
 var (
-	deferredNow   = step("SET CONSTRAINTS ALL IMMEDIATE")
-	rollback      = step("ROLLBACK")
-	commit        = step("COMMIT")
-	dropLocks     = step("SELECT pg_catalog.pg_advisory_unlock_all()")
-	flushCounters = step("SELECT pg_catalog.pg_stat_force_next_flush()")
-	savepointRun  = step("SAVEPOINT sw_probe")
-	undoProbe     = step("ROLLBACK TO SAVEPOINT sw_probe")
-	savepointRow  = step("SAVEPOINT sw_audit")
-	releaseRow    = step("RELEASE SAVEPOINT sw_audit")
-	undoRow       = step("ROLLBACK TO SAVEPOINT sw_audit")
-	forget        = step("DISCARD ALL")
+	deferredNow    = step("SET CONSTRAINTS ALL IMMEDIATE")
+	rollback       = step("ROLLBACK")
+	commit         = step("COMMIT")
+	dropLocks      = step("SELECT pg_catalog.pg_advisory_unlock_all()")
+	flushCounters  = step("SELECT pg_catalog.pg_stat_force_next_flush()")
+	savepointFacts = step("SAVEPOINT sw_facts")
+	undoFacts      = step("ROLLBACK TO SAVEPOINT sw_facts")
+	savepointProbe = step("SAVEPOINT sw_probe")
+	undoProbe      = step("ROLLBACK TO SAVEPOINT sw_probe")
+	savepointRow   = step("SAVEPOINT sw_audit")
+	releaseRow     = step("RELEASE SAVEPOINT sw_audit")
+	undoRow        = step("ROLLBACK TO SAVEPOINT sw_audit")
+	forget         = step("DISCARD ALL")
 )
 
 // pg15 is the first version with pg_stat_force_next_flush().

@@ -31,36 +31,55 @@ func (w *TwoPhaseWrite) finish(ctx context.Context, s Session, ex *plan.Executio
 		Status: audit.Executed, Duration: time.Since(started), CallerID: w.o.CallerID, BlastRadius: radiusJSON(t.radius),
 	}.Step(s.ServerEncoding()))
 	sc.add("release", releaseRow)
+	reply, answered := w.sendCommit(ctx, s, &sc)
+	switch {
+	case !answered:
+		return w.settle(ctx, ex, t, started, commitMark{identity: t.identity})
+	case reply.Err != nil && sc.failed(reply) == "audit":
+		return w.withoutRow(ctx, s, ex, t, started, reply.Err)
+	}
+	return w.committedOrNot(ctx, s, ex, t, started, &sc, reply)
+}
+
+// sendCommit sends sc, the flush of the counters and COMMIT, and behind them what makes the session
+// forget: settings, temporary tables and locks that a trigger left outlive COMMIT, and nothing of it may
+// reach the next call. answered is false when the connection died before the segment's answer.
+func (w *TwoPhaseWrite) sendCommit(ctx context.Context, s Session, sc *script) (reply wire.Reply, answered bool) {
 	if s.ServerVersion() >= pg15 {
 		sc.add("counters", flushCounters)
 	}
 	sc.add("commit", commit)
-	// What a trigger set for the session outlives COMMIT; nothing of it may reach the next call.
 	replies, err := s.Flush(ctx, sc.steps, wire.Segment{forget})
-	if err != nil {
-		return w.settleLost(ctx, ex, t, started, err)
-	}
-	reply := replies[0]
-	if reply.Err == nil {
-		if c, ok := sc.result(reply, "commit"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
-			return w.done(ctx, s, ex, t, started), nil
+	if len(replies) > 0 && replies[0].TxStatus != 0 { // its Sync was answered, whatever came after
+		if err != nil || len(replies) < 2 || replies[1].Err != nil {
+			s.Discard()
 		}
-		// In a failed transaction COMMIT succeeds as ROLLBACK.
-		w.undo(s)
-		ex.Fail()
-		return Outcome{}, refusal.New(refusal.WriteFailed, "Postgres answered COMMIT with a rollback; nothing was changed.", "Preview again.")
+		return replies[0], true
 	}
-	switch sc.failed(reply) {
-	case "audit":
-		return w.withoutRow(ctx, s, ex, t, started, reply.Err)
-	default:
-		w.undo(s)
-		ex.Fail()
-		return Outcome{}, wire.Refuse(reply.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: "write.statementTimeoutMs"})
+	if err != nil {
+		w.o.Logger.Error("the connection was lost during COMMIT", "cause", err)
 	}
+	s.Discard()
+	return wire.Reply{}, false
 }
 
-// done settles an acknowledged commit and renders what came back.
+// committedOrNot judges an answered COMMIT: executed means that its tag is exactly COMMIT and the
+// connection idle. In a failed transaction COMMIT succeeds as ROLLBACK (TestCommitAnsweredByRollback).
+func (w *TwoPhaseWrite) committedOrNot(ctx context.Context, s Session, ex *plan.Execution, t *trial, started time.Time, sc *script, reply wire.Reply) (Outcome, error) {
+	if reply.Err != nil {
+		w.undo(s)
+		ex.Fail()
+		return Outcome{}, wire.Refuse(reply.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: writeTimeout})
+	}
+	if c, ok := sc.result(reply, "commit"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
+		return w.done(ctx, s, ex, t, started), nil
+	}
+	w.undo(s)
+	ex.Fail()
+	return Outcome{}, refusal.New(refusal.WriteFailed, "Postgres answered COMMIT with a rollback; nothing was changed.", "Preview again.")
+}
+
+// done settles an acknowledged commit and renders what came back. s is nil where the connection is gone.
 func (w *TwoPhaseWrite) done(ctx context.Context, s Codec, ex *plan.Execution, t *trial, started time.Time) Outcome {
 	ex.Confirm(t.affected, time.Now())
 	out := Outcome{Plan: ex.Plan(), AffectedRows: t.affected, BlastRadius: t.radius, Duration: time.Since(started)}
@@ -83,37 +102,37 @@ func (w *TwoPhaseWrite) done(ctx context.Context, s Codec, ex *plan.Execution, t
 
 // withoutRow decides about a change whose audit INSERT failed. 23505 on the once-index means that this
 // token was executed already. With audit.required nothing commits; otherwise the change commits,
-// loudly.
+// loudly, and its transaction id is kept in case the answer is lost.
 func (w *TwoPhaseWrite) withoutRow(ctx context.Context, s Session, ex *plan.Execution, t *trial, started time.Time, cause *wire.ServerError) (Outcome, error) {
+	token := ex.Plan().Token
 	if cause.SQLState == "23505" && cause.Constraint == audit.OnceConstraint {
 		w.undo(s)
-		err := usedToken("an earlier time", "the previewed")
-		ex.Stop(string(refusal.UsedToken), err.Error())
-		return Outcome{}, err
+		used := plan.UsedTokenError("an earlier time", "an unknown number of")
+		if f := w.ask(ctx, token, commitMark{}); f.verdict == committed {
+			used = plan.UsedTokenError(f.when, f.rows)
+		}
+		ex.Stop(string(used.Code), used.Message)
+		return Outcome{}, used
 	}
 	if w.o.AuditRequired {
 		w.undo(s)
 		ex.Fail()
 		return Outcome{}, auditUnavailable()
 	}
-	w.o.Logger.Error("COMMITTING WITHOUT AN AUDIT ROW", "plan_token_prefix", tokenPrefix(ex.Plan().Token), "cause", cause)
+	w.o.Logger.Error("COMMITTING WITHOUT AN AUDIT ROW", "plan_token_prefix", tokenPrefix(token), "cause", cause)
 	replies, err := s.Flush(ctx, wire.Segment{undoRow, step("SELECT pg_catalog.pg_current_xact_id()::text, pg_catalog.pg_postmaster_start_time()::text")})
 	if err != nil || replies[0].Err != nil || replies[0].TxStatus != 'T' {
 		w.undo(s)
 		ex.Fail()
 		return Outcome{}, errors.Join(auditUnavailable(), err)
 	}
-	xid, boot := cell(replies[0].Results[1], 0, 0), cell(replies[0].Results[1], 0, 1)
-	replies, err = s.Flush(ctx, wire.Segment{commit})
-	if err != nil {
-		return w.settleByXID(ctx, ex, t, started, xid, boot)
+	mark := commitMark{identity: t.identity, xid: cell(replies[0].Results[1], 0, 0), boot: cell(replies[0].Results[1], 0, 1)}
+	var sc script
+	reply, answered := w.sendCommit(ctx, s, &sc)
+	if !answered {
+		return w.settle(ctx, ex, t, started, mark)
 	}
-	if r := replies[0]; r.Err == nil && len(r.Results) == 1 && r.Results[0].Tag == "COMMIT" {
-		return w.done(ctx, s, ex, t, started), nil
-	}
-	w.undo(s)
-	ex.Fail()
-	return Outcome{}, refusal.New(refusal.WriteFailed, "Postgres answered COMMIT with a rollback; nothing was changed.", "Preview again.")
+	return w.committedOrNot(ctx, s, ex, t, started, &sc, reply)
 }
 
 // tokenPrefix names a plan in the log without giving it away.

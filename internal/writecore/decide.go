@@ -2,16 +2,17 @@ package writecore
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
-	"github.com/jpka/sw-postgres-mcp/internal/wire"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
-// Plans lists the plans that wait for a person, soonest to expire first; all adds those that are open
-// otherwise (approved and not yet run, executing, unknown).
+// Plans lists the plans that wait for a person, oldest first; all adds those that are open otherwise
+// (previewed, approved and not yet run, executing, unknown).
 func (w *TwoPhaseWrite) Plans(all bool) []plan.Plan {
 	var out []plan.Plan
 	for _, p := range w.o.Store.List() {
@@ -23,76 +24,73 @@ func (w *TwoPhaseWrite) Plans(all bool) []plan.Plan {
 }
 
 // Approve records a person's yes. already is true when it changed nothing.
+//
+// The row is written before the plan moves, so that "executed" never stands before "approved". With
+// audit.required an approval that cannot be recorded is none: AUDIT_UNAVAILABLE, and the plan waits on.
 func (w *TwoPhaseWrite) Approve(ctx context.Context, token plan.Token, by string) (p plan.Plan, already bool, err error) {
-	defer w.recording.begin(token)()
-	p, already, err = w.o.Store.Approve(token, by)
-	if err == nil && !already {
-		w.recordDecision(ctx, "approve_plan", audit.Approved, p, by, "")
-	}
-	return p, already, err
-}
-
-// Reject records a person's no, for good. The first reason counts.
-func (w *TwoPhaseWrite) Reject(ctx context.Context, token plan.Token, by, reason string) (p plan.Plan, already bool, err error) {
-	defer w.recording.begin(token)()
-	p, already, err = w.o.Store.Reject(token, by, reason)
-	if err == nil && !already {
-		w.recordDecision(ctx, "reject_plan", audit.Rejected, p, by, reason)
-	}
-	return p, already, err
-}
-
-// recording keeps the ledger in the order of events: an execute that waits for a decision goes on when
-// the decision's row is written (or could not be), so that "executed" never stands before "approved".
-type recording struct {
-	mu   sync.Mutex
-	open map[plan.Token]*sync.WaitGroup
-}
-
-// begin says that a decision about token is being made; the returned function ends it.
-func (r *recording) begin(token plan.Token) (end func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.open == nil {
-		r.open = map[plan.Token]*sync.WaitGroup{}
-	}
-	g := r.open[token]
-	if g == nil {
-		g = &sync.WaitGroup{}
-		r.open[token] = g
-	}
-	g.Add(1)
-	return func() {
-		r.mu.Lock()
-		if r.open[token] == g {
-			delete(r.open, token)
+	defer w.deciding.lock(token)()
+	if p, ok := w.o.Store.Get(token); ok && p.State == plan.AwaitingApproval && w.o.Store.Decidable(token) == nil {
+		if err := w.recordDecision(ctx, "approve_plan", audit.Approved, p, by, ""); err != nil && w.o.AuditRequired {
+			return p, false, auditUnavailable()
 		}
-		r.mu.Unlock()
-		g.Done()
+	}
+	return w.o.Store.Approve(token, by)
+}
+
+// Reject records a person's no, for good. The first reason counts. It stands even if its row cannot be
+// written: a rejection must never be lost.
+func (w *TwoPhaseWrite) Reject(ctx context.Context, token plan.Token, by, reason string) (p plan.Plan, already bool, err error) {
+	defer w.deciding.lock(token)()
+	if p, ok := w.o.Store.Get(token); ok && p.State != plan.Rejected && w.o.Store.Decidable(token) == nil {
+		_ = w.recordDecision(ctx, "reject_plan", audit.Rejected, p, by, reason) // loud and counted there
+	}
+	return w.o.Store.Reject(token, by, reason)
+}
+
+// deciding lets one decision about a token be made at a time.
+type deciding struct {
+	mu   sync.Mutex
+	held map[plan.Token]*turn
+}
+
+type turn struct {
+	sync.Mutex
+	users int
+}
+
+// lock waits for its turn; the returned function gives it back.
+func (d *deciding) lock(token plan.Token) (unlock func()) {
+	d.mu.Lock()
+	if d.held == nil {
+		d.held = map[plan.Token]*turn{}
+	}
+	t := d.held[token]
+	if t == nil {
+		t = &turn{}
+		d.held[token] = t
+	}
+	t.users++
+	d.mu.Unlock()
+	t.Lock()
+	return func() {
+		t.Unlock()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if t.users--; t.users == 0 {
+			delete(d.held, token)
+		}
 	}
 }
 
-// wait returns when no decision about token that had begun is still being recorded.
-func (r *recording) wait(token plan.Token) {
-	r.mu.Lock()
-	g := r.open[token]
-	r.mu.Unlock()
-	if g != nil {
-		g.Wait()
-	}
-}
-
-// recordDecision writes the row of a decision. It stands even if the row cannot be written: a
-// rejection must never be lost, and an approval without its row is stopped at execute by
-// audit.required.
-func (w *TwoPhaseWrite) recordDecision(ctx context.Context, tool string, status audit.Status, p plan.Plan, by, reason string) {
+// recordDecision writes the row of a decision.
+func (w *TwoPhaseWrite) recordDecision(ctx context.Context, tool string, status audit.Status, p plan.Plan, by, reason string) error {
 	if by == "" {
 		by = "unknown"
 	}
-	_ = w.o.Audit.Record(ctx, audit.Event{
+	return w.o.Audit.Record(ctx, audit.Event{
 		Tool: tool, Reason: reason, PlanToken: string(p.Token), ApprovedBy: by, Status: status,
 		PreviewRows: &p.AffectedRows, CallerID: w.o.CallerID,
-	}) // loud and counted there
+	})
 }
 
 // RecordExpired writes the row of a plan that expired; the store calls it.
@@ -114,15 +112,16 @@ func (w *TwoPhaseWrite) recordEnded(p plan.Plan, code refusal.Code) {
 	}) // loud and counted there
 }
 
-// Recheck runs the bounded probe of a waiting plan again, read only and rolled back: nil when the rows
-// are those that were previewed, ROWSET_CHANGED when not. A plan without row digest is always unchanged.
+// Recheck tells whether an open plan still stands for what was previewed, read only and rolled back: nil
+// when the rows (for a migration, the definitions) are those that were previewed, ROWSET_CHANGED when
+// not, and the refusal of the gate when the plan is over. A plan without a digest is always unchanged.
 func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
-	p, ok := w.o.Store.Get(token)
-	if !ok {
-		return w.o.Store.Check(token, plan.Echo{})
+	if err := w.o.Store.Decidable(token); err != nil {
+		return err
 	}
+	p, _ := w.o.Store.Get(token)
 	wk, ok := p.Work.(*work)
-	if !ok || wk.digest == "" {
+	if !ok || p.RowsDigest == "" {
 		return nil
 	}
 	s, err := w.o.Acquire(ctx)
@@ -130,29 +129,40 @@ func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 		return err
 	}
 	defer s.Release()
-	params, err := w.encode(ctx, s, wk.statement)
+	m := newMark()
+	sc := script{timeout: writeTimeout}
+	sc.add("begin", step("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
+	if wk.statement.Class() == sqlguard.DDL {
+		sc.add("definitions", definitions(wk.statement))
+	} else {
+		params, err := w.encode(ctx, s, wk.statement)
+		if err != nil {
+			return err
+		}
+		guardSteps(&sc, wk.statement, params, m)
+		sc.add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
+	}
+	reply, err := w.send(ctx, s, &sc, true)
 	if err != nil {
 		return err
 	}
-	m := mark()
-	var sc script
-	sc.add("begin", step("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
-	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
-	guardSteps(&sc, wk.statement, params, m)
-	sc.add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
-	replies, err := s.Flush(ctx, append([]wire.Segment{sc.steps}, closing(s.ServerVersion())...)...)
-	if err != nil {
-		return lost(err)
-	}
-	if e := replies[0].Err; e != nil {
-		if _, ok := marked(e, m); ok && sc.failed(replies[0]) == "probe" {
+	if e := reply.Err; e != nil {
+		if _, ok := marked(e, m); ok && sc.failed(reply) == "probe" {
 			return rowsetChanged("more rows match now than the hard cap allows")
 		}
-		return w.explainFailure(ctx, wk.statement, &sc, replies[0], m)
+		err := w.explainFailure(ctx, wk.statement, &sc, reply, m)
+		if errors.Is(err, ErrStaleCatalog) {
+			return rowsetChanged("a table, view or function that the statement names was changed")
+		}
+		return err
 	}
-	pr, _ := sc.result(replies[0], "probe")
-	if now := digestOf(pr); now != wk.digest {
-		return rowsetChanged(digestDifference(wk.digest, now))
+	if wk.statement.Class() == sqlguard.DDL {
+		return compareDefinitions(p, &sc, reply)
+	}
+	pr, _ := sc.result(reply, "probe")
+	if now := digestOf(pr); now != p.RowsDigest {
+		return rowsetChanged(digestDifference(p.RowsDigest, now))
 	}
 	return nil
 }

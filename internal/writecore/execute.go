@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -35,9 +36,7 @@ func (w *TwoPhaseWrite) begin(ctx context.Context, req ExecuteRequest) (*plan.Ex
 	if err := w.plainText(req.Reason); err != nil {
 		return nil, err
 	}
-	err := w.await(ctx, req)
-	w.recording.wait(req.Token)
-	if err != nil {
+	if err := w.await(ctx, req); err != nil {
 		return nil, w.ledgerAnswer(ctx, req, err)
 	}
 	ex, err := w.o.Store.Begin(req.Token, req.Echo)
@@ -111,7 +110,7 @@ func (w *TwoPhaseWrite) report(stop <-chan struct{}, progress func(string)) {
 }
 
 // ledgerAnswer looks a token that this process does not know up in the ledger: executed before is
-// USED_TOKEN with when and how many.
+// USED_TOKEN with when and how many; a ledger that cannot be asked is no answer, and is said so.
 func (w *TwoPhaseWrite) ledgerAnswer(ctx context.Context, req ExecuteRequest, err error) error {
 	if refusal.Is(err, refusal.OutcomeUnknown) {
 		return w.reconcile(ctx, req, err)
@@ -119,26 +118,16 @@ func (w *TwoPhaseWrite) ledgerAnswer(ctx context.Context, req ExecuteRequest, er
 	if !refusal.Is(err, refusal.UnknownToken) {
 		return err
 	}
-	s, aerr := w.o.Acquire(ctx)
-	if aerr != nil {
-		return err
+	switch f := w.ask(ctx, req.Token, commitMark{}); f.verdict {
+	case committed:
+		return plan.UsedTokenError(f.when, f.rows)
+	case cannotTell:
+		return refusal.New(refusal.DatabaseUnavailable,
+			"This server does not know the token, and the ledger could not be asked whether it was executed.",
+			"Call execute_plan again with the same token in a moment. Do not preview the change again before that is known.")
+	case absent, noLedger:
 	}
-	defer s.Release()
-	replies, ferr := s.Flush(ctx, wire.Segment{audit.OutcomeStep(string(req.Token))})
-	if ferr != nil || replies[0].Err != nil || len(replies[0].Results) == 0 {
-		return err
-	}
-	r := replies[0].Results[0]
-	if len(r.Rows) == 0 {
-		return err
-	}
-	return usedToken(cell(r, 0, 0), cell(r, 0, 1))
-}
-
-func usedToken(when, rows string) error {
-	return refusal.New(refusal.UsedToken,
-		fmt.Sprintf("This plan was executed at %s and changed %s rows of its target.", when, rows),
-		"It is done; do not repeat it. Preview again for another change.")
+	return err
 }
 
 // tokenKey is the advisory lock of a token: whoever holds it is the one executing or settling it.
@@ -236,7 +225,12 @@ func settleFailure(ex *plan.Execution, err error) {
 func (w *TwoPhaseWrite) undo(s Session) {
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
-	_, _ = s.Flush(ctx, closing(s.ServerVersion())...) // Release destroys a connection that is not idle
+	replies, err := s.Flush(ctx, closing(s.ServerVersion())...)
+	if err != nil {
+		s.Discard()
+		return
+	}
+	w.mustBeIdle(s, replies)
 }
 
 // trial is an open transaction in which the statement ran and everything matched.
@@ -253,19 +247,18 @@ type trial struct {
 // error the transaction is rolled back before it returns; again is set when it may simply be retried.
 func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *work, params [][]byte) (*trial, *wire.ServerError, error) {
 	st := wk.statement
-	m := mark()
-	var sc script
+	m := newMark()
+	sc := script{timeout: writeTimeout}
 	sc.add("begin", begin(wk.repeatable))
 	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	sc.add("durable", step("SELECT pg_catalog.set_config('synchronous_commit', 'on', true) WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"))
 	sc.add("lock", tokenKey(p.Token))
 	sc.add("identity", step(identitySQL))
 	names := w.runSteps(&sc, s, p, wk, params, m)
-	replies, err := s.Flush(ctx, sc.steps)
+	reply, err := w.send(ctx, s, &sc, false)
 	if err != nil {
-		return nil, nil, lost(err)
+		return nil, nil, err
 	}
-	reply := replies[0]
 	if reply.Err != nil {
 		w.undo(s)
 		if retryable(reply.Err) {
@@ -274,9 +267,14 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 		if _, ok := marked(reply.Err, m); ok && sc.failed(reply) == "probe" {
 			return nil, nil, rowsetChanged("more rows match now than the hard cap allows")
 		}
-		return nil, nil, w.explainFailure(ctx, st, &sc, reply, m)
+		err := w.explainFailure(ctx, st, &sc, reply, m)
+		if errors.Is(err, ErrStaleCatalog) {
+			// What was approved was approved for another table, view or function.
+			err = rowsetChanged("a table, view or function that the statement names was changed")
+		}
+		return nil, nil, err
 	}
-	t, err := w.compare(st, p, wk, &sc, reply, names)
+	t, err := w.compare(s, p, wk, &sc, reply, names)
 	if err != nil {
 		w.undo(s)
 		return nil, nil, err
@@ -288,7 +286,7 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 func (w *TwoPhaseWrite) runSteps(sc *script, s Session, p plan.Plan, wk *work, params [][]byte, m string) []string {
 	st := wk.statement
 	if st.Class() == sqlguard.DDL {
-		w.migrationSteps(sc, st, nil)
+		w.migrationSteps(sc, st, m, nil)
 		return nil
 	}
 	sc.add("state", step(stateSQL))
@@ -337,20 +335,16 @@ func rowsetChanged(what string) *refusal.Error {
 }
 
 // compare holds what the open transaction did against what was previewed and approved (TestS04).
-func (w *TwoPhaseWrite) compare(st *sqlguard.Statement, p plan.Plan, wk *work, sc *script, reply wire.Reply, names []string) (*trial, error) {
+func (w *TwoPhaseWrite) compare(s Flusher, p plan.Plan, wk *work, sc *script, reply wire.Reply, names []string) (*trial, error) {
+	st := wk.statement
 	t := &trial{names: names}
 	id, _ := sc.result(reply, "identity")
-	t.identity = cell(id, 0, 0) + "/" + cell(id, 0, 1)
-	if reply.TxStatus != 'T' {
-		return nil, fmt.Errorf("executing: transaction status %q behind the statement", reply.TxStatus)
+	t.identity = identityOf(id)
+	if err := sameState(s, sc, reply); err != nil {
+		return nil, err
 	}
 	if st.Class() == sqlguard.DDL {
-		return t, w.compareMigration(p, sc, reply)
-	}
-	before, _ := sc.result(reply, "state")
-	after, ok := sc.result(reply, "state after")
-	if !ok || cell(before, 0, 0) != cell(after, 0, 0) {
-		return nil, stateChanged()
+		return t, compareDefinitions(p, sc, reply)
 	}
 	if wk.digest != "" {
 		pr, _ := sc.result(reply, "probe")
@@ -372,8 +366,8 @@ func (w *TwoPhaseWrite) compare(st *sqlguard.Statement, p plan.Plan, wk *work, s
 		return nil, err
 	}
 	base, _ := sc.result(reply, "baseline")
-	t.radius, _ = radius(st, effects, baselineOf(base), t.affected, true)
-	if diff, same := sameRadius(p.BlastRadius, t.radius); !same {
+	t.radius, _ = radius(st, effects, baselineOf(base), t.affected, tracked(sc, reply))
+	if diff := p.BlastRadius.Difference(t.radius); diff != "" {
 		return nil, rowsetChanged(diff)
 	}
 	return t, nil

@@ -370,7 +370,8 @@ func TestRejected(t *testing.T) {
 	requireCode(t, err, refusal.PlanRejected)
 	r, err = b.update("app.t", setV("5"), nil, "id <= 200")
 	require.NoError(t, err)
-	require.Contains(t, str(r.Plan.Warnings), plan.WarnRejectedBefore)
+	require.NotNil(t, r.Plan.Earlier)
+	require.Equal(t, "wrong table", r.Plan.Earlier.Reason)
 	require.Equal(t, "1", b.one("SELECT count(*) FROM mcp_audit.log WHERE status = 'rejected' AND reason = 'wrong table' AND approved_by = 'kim'"))
 }
 

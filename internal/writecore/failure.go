@@ -36,9 +36,10 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 				"Try again; if it stays so, the operator should look at what stands between this server and Postgres.")
 		case "witness":
 			return notSeen(rest)
-		case "routines":
-			return errors.Join(refusal.New(refusal.WriteFailed,
-				"A function that the statement calls was changed while it was being checked.", "Preview again."), ErrStaleCatalog)
+		case "facts":
+			return notAsChecked()
+		case "named":
+			return notSeen(rest + " (Postgres took the name for another relation)")
 		case "probe":
 			return w.hardCapAtProbe(st)
 		}
@@ -47,26 +48,35 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 		return ctx.Err()
 	}
 	if r.Err.SQLState == "55P03" {
-		return w.lockTimeout()
+		return w.lockTimeout(st)
+	}
+	if r.Err.SQLState == "42501" && st.Class() == sqlguard.DDL {
+		return w.notOwner(r.Err)
 	}
 	switch name {
 	case "begin", "settings", "state", "baseline", "effects", "state after", "identity":
 		return fmt.Errorf("running the step %q: %w", name, r.Err)
 	}
-	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: w.timeoutSetting(st)})
+	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: sc.timeout})
 }
 
-func (w *TwoPhaseWrite) timeoutSetting(st *sqlguard.Statement) string {
-	if st.Class() == sqlguard.DDL {
-		return "migration.previewLockMs"
+func (w *TwoPhaseWrite) lockTimeout(st *sqlguard.Statement) error {
+	bound, setting := w.o.LockTimeout, "write.lockTimeoutMs"
+	if st.Class() == sqlguard.DDL && migrationLock < bound {
+		bound, setting = migrationLock, "a migration waits no longer, whatever write.lockTimeoutMs is"
 	}
-	return "write.statementTimeoutMs"
+	return refusal.New(refusal.LockTimeout,
+		fmt.Sprintf("Another session holds a lock that this statement needs, and did not give it up within %d ms (%s). Nothing was changed.", bound.Milliseconds(), setting),
+		"Try again later, or ask the person who runs the database which transaction is open.")
 }
 
-func (w *TwoPhaseWrite) lockTimeout() error {
-	return refusal.New(refusal.LockTimeout,
-		fmt.Sprintf("Another session holds a lock that this statement needs, and did not give it up within %d ms (write.lockTimeoutMs). Nothing was changed.", w.o.LockTimeout.Milliseconds()),
-		"Try again later, or ask the person who runs the database which transaction is open.")
+// notOwner explains a migration that its role may not make.
+func (w *TwoPhaseWrite) notOwner(e *wire.ServerError) error {
+	hint := "Ask the database owner to make the migration role (" + w.o.MigrationRole + ") the owner of this object."
+	if w.o.MigrationRole == "" {
+		hint = "Migrations run as the writer, which owns nothing here. Ask the database owner to set database.migrationRole to the role that owns these objects (docker/init makes one named migrator)."
+	}
+	return refusal.New(refusal.WriteFailed, e.Message+" (SQLSTATE 42501).", hint)
 }
 
 func (w *TwoPhaseWrite) hardCapAtProbe(st *sqlguard.Statement) error {

@@ -27,6 +27,9 @@ var objectsSQL string
 //go:embed sql/locks.sql
 var locksSQL string
 
+//go:embed sql/named.sql
+var namedSQL string
+
 //go:embed sql/definitions.sql
 var definitionsSQL string
 
@@ -55,8 +58,7 @@ func existing(st *sqlguard.Statement) []uint32 {
 // status behind it is the second look.
 //
 // measure, if not nil, adds steps that run as the migration's role right before the statement.
-func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, measure func()) {
-	oids := oidArray(existing(st))
+func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, m string, measure func()) {
 	sc.add("lock timeout", wire.Step{
 		SQL:    "SELECT pg_catalog.set_config('lock_timeout', $1::text, true)",
 		Params: [][]byte{strconv.AppendInt(nil, min(migrationLock, w.o.LockTimeout).Milliseconds(), 10)},
@@ -65,21 +67,33 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, measu
 		sc.add("role", step("SET LOCAL ROLE "+sqlguard.QuoteIdent(w.o.MigrationRole)))
 	}
 	sc.add("state", step(stateSQL))
-	sc.add("definitions", wire.Step{SQL: definitionsSQL, Params: [][]byte{oids}})
+	sc.add("definitions", definitions(st))
 	if measure != nil {
 		measure()
 	}
 	sc.add("run", step(st.SQL()))
+	sc.add("named", wire.Step{SQL: namedSQL, Params: [][]byte{oidArray(written(st)), text(m)}})
 	sc.add("deferred", deferredNow)
 	sc.add("state after", step(stateSQL))
 }
 
-func (w *TwoPhaseWrite) compareMigration(p plan.Plan, sc *script, reply wire.Reply) error {
-	before, _ := sc.result(reply, "state")
-	after, ok := sc.result(reply, "state after")
-	if !ok || cell(before, 0, 0) != cell(after, 0, 0) {
-		return stateChanged()
+// definitions reads one hash per relation that the statement names.
+func definitions(st *sqlguard.Statement) wire.Step {
+	return wire.Step{SQL: definitionsSQL, Params: [][]byte{oidArray(existing(st))}}
+}
+
+// written are the OIDs of the existing relations that the text writes.
+func written(st *sqlguard.Statement) []uint32 {
+	var out []uint32
+	for _, t := range st.DDL().Writes {
+		if t.OID != 0 {
+			out = append(out, t.OID)
+		}
 	}
+	return out
+}
+
+func compareDefinitions(p plan.Plan, sc *script, reply wire.Reply) error {
 	defs, _ := sc.result(reply, "definitions")
 	if now := definitionsDigest(defs); now != p.RowsDigest {
 		return refusal.New(refusal.RowsetChanged,
@@ -120,15 +134,15 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	default:
 		return pv, false, refusal.New(refusal.MigrationBusy, "Another migration is being rehearsed.", "Try again in a few seconds.")
 	}
-	m := mark()
-	var sc script
+	m := newMark()
+	sc := script{timeout: rehearseTimeout}
 	oids := oidArray(existing(st))
 	sc.add("begin", begin(false))
 	sc.add("settings", settings(s, w.o.PreviewLock, w.o.LockTimeout, m))
 	sc.add("relations", wire.Step{SQL: relationsSQL, Params: [][]byte{oids}})
 	sc.add("objects", step(objectsSQL))
 	sc.add("columns", wire.Step{SQL: columnsSQL, Params: [][]byte{oids}})
-	w.migrationSteps(&sc, st, func() {
+	w.migrationSteps(&sc, st, m, func() {
 		sc.add("values", w.valuesStep(st))
 		sc.add("clock", step(clockSQL))
 	})
@@ -138,21 +152,15 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	sc.add("objects after", step(objectsSQL))
 	sc.add("columns after", wire.Step{SQL: columnsSQL, Params: [][]byte{oids}})
 	sc.add("unreadable", w.unreadableStep())
-	replies, err := s.Flush(ctx, append([]wire.Segment{sc.steps}, closing(s.ServerVersion())...)...)
+	reply, err := w.send(ctx, s, &sc, true)
 	if err != nil {
-		return pv, false, lost(err)
+		return pv, false, err
 	}
-	reply := replies[0]
 	if reply.Err != nil {
-		return pv, false, w.explainMigrationFailure(ctx, st, &sc, reply, m)
+		return pv, false, w.explainFailure(ctx, st, &sc, reply, m)
 	}
-	if reply.TxStatus != 'T' {
-		return pv, false, fmt.Errorf("previewing: transaction status %q behind the migration", reply.TxStatus)
-	}
-	before, _ := sc.result(reply, "state")
-	after, _ := sc.result(reply, "state after")
-	if cell(before, 0, 0) != cell(after, 0, 0) {
-		return pv, false, stateChanged()
+	if err := sameState(s, &sc, reply); err != nil {
+		return pv, false, err
 	}
 	defs, _ := sc.result(reply, "definitions")
 	pv.RowsDigest = definitionsDigest(defs)
@@ -264,9 +272,6 @@ func (w *TwoPhaseWrite) migrationFacts(st *sqlguard.Statement, sc *script, reply
 	f.DurationMS = float64(int64((t1-t0)*1000)) / 1000
 
 	f.Locks = strongestLocks(get("locks"), before, f.DurationMS)
-	if err := lockedAsNamed(st, get("locks"), before); err != nil {
-		return f, err
-	}
 	for _, oid := range sortedOIDs(before) {
 		b := before[oid]
 		a, still := after[oid]
@@ -338,38 +343,6 @@ func strongestLocks(locks wire.Result, before map[int64]rel, held float64) []pla
 		out = append(out, plan.Lock{Relation: name, Mode: best[name], HeldMS: held})
 	}
 	return out
-}
-
-// lockedAsNamed is the second witness of a migration: every relation that the guard took the text to
-// write must be one that the statement locked (or dropped). A name resolved otherwise by Postgres is
-// caught here (TestS13).
-func lockedAsNamed(st *sqlguard.Statement, locks wire.Result, before map[int64]rel) error {
-	held := map[int64]bool{}
-	for i := range locks.Rows {
-		oid, _ := strconv.ParseInt(cell(locks, i, 0), 10, 64)
-		held[oid] = true
-	}
-	for _, t := range st.DDL().Writes {
-		b, known := before[int64(t.OID)]
-		if !known || held[int64(t.OID)] {
-			continue
-		}
-		// A dropped relation is no longer in pg_class for the join of locks.sql.
-		if _, dropped := droppedName(st, b); dropped {
-			continue
-		}
-		return notSeen(t.String() + " (not the relation that Postgres took the name for)")
-	}
-	return nil
-}
-
-func droppedName(st *sqlguard.Statement, b rel) (string, bool) {
-	for _, d := range st.DDL().Drops {
-		if d.Column == "" && (d.Relation == b.name || d.Relation == "") {
-			return d.Relation, true
-		}
-	}
-	return "", false
 }
 
 func droppedObjects(was, is wire.Result, before, after map[int64]rel) []plan.Drop {
@@ -476,16 +449,4 @@ func namedByText(st *sqlguard.Statement, d plan.Drop) bool {
 		}
 	}
 	return false
-}
-
-func (w *TwoPhaseWrite) explainMigrationFailure(ctx context.Context, st *sqlguard.Statement, sc *script, r wire.Reply, m string) error {
-	if r.Err.SQLState == "42501" {
-		role := w.o.MigrationRole
-		hint := "Ask the database owner to make the migration role (" + role + ") the owner of this object."
-		if role == "" {
-			hint = "Migrations run as the writer, which owns nothing here. Ask the database owner to set database.migrationRole to the role that owns these objects (docker/init makes one named migrator)."
-		}
-		return refusal.New(refusal.WriteFailed, r.Err.Message+" (SQLSTATE 42501)", hint)
-	}
-	return w.explainFailure(ctx, st, sc, r, m)
 }

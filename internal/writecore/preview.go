@@ -24,6 +24,9 @@ import (
 func (w *TwoPhaseWrite) Preview(ctx context.Context, req Request) (Reply, error) {
 	started := time.Now()
 	pv, needs, err := w.preview(ctx, req)
+	if err != nil && errors.Is(err, ErrStaleCatalog) && !req.Last {
+		return Reply{}, err
+	}
 	if err != nil {
 		w.recordRefusal(ctx, req, err, time.Since(started))
 		return Reply{}, err
@@ -37,16 +40,13 @@ func (w *TwoPhaseWrite) Preview(ctx context.Context, req Request) (Reply, error)
 		w.recordRefusal(ctx, req, err, time.Since(started))
 		return Reply{}, err
 	}
-	if d := w.o.Store.Rejected(pv.Payload); d != nil {
-		pv.Warnings = append(pv.Warnings, rejectedBefore(*d))
-	}
 	p, joined, err := w.o.Store.Create(pv, needs)
 	if err != nil {
 		w.recordRefusal(ctx, req, err, time.Since(started))
 		return Reply{}, err
 	}
 	status := audit.Previewed
-	if needs {
+	if p.State == plan.AwaitingApproval { // a preview that joins an approved plan waits for nobody
 		status = audit.AwaitingApproval
 	}
 	if err := w.o.Audit.Record(ctx, audit.Event{
@@ -60,18 +60,10 @@ func (w *TwoPhaseWrite) Preview(ctx context.Context, req Request) (Reply, error)
 		return Reply{}, auditUnavailable()
 	}
 	reply := Reply{Plan: p, Joined: joined}
-	if needs {
+	if p.State == plan.AwaitingApproval {
 		reply.ApprovalURL = url
 	}
 	return reply, nil
-}
-
-func rejectedBefore(d plan.Decision) plan.Warning {
-	msg := "The same statement was rejected before, at " + d.At.UTC().Format(time.RFC3339)
-	if d.Reason != "" {
-		msg += ", because: " + d.Reason
-	}
-	return plan.Warning{Code: plan.WarnRejectedBefore, Message: msg}
 }
 
 func auditUnavailable() *refusal.Error {
@@ -119,7 +111,7 @@ func (w *TwoPhaseWrite) encode(ctx context.Context, s Codec, st *sqlguard.Statem
 	params, err := s.EncodeParams(ctx, st.SQL(), st.Params())
 	var se *wire.ServerError
 	if errors.As(err, &se) && !errors.Is(err, wire.ErrConnectionLost) {
-		return nil, wire.Refuse(se, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: w.timeoutSetting(st)})
+		return nil, wire.Refuse(se, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: writeTimeout})
 	}
 	if err != nil {
 		return nil, lost(err)
@@ -130,7 +122,7 @@ func (w *TwoPhaseWrite) encode(ctx context.Context, s Codec, st *sqlguard.Statem
 // work is what execute needs of a preview beyond the plan's own data.
 type work struct {
 	statement *sqlguard.Statement
-	// repeatable: the rows cannot be taken FOR UPDATE, so execute runs REPEATABLE READ.
+	// repeatable: execute runs REPEATABLE READ; see needsSnapshot.
 	repeatable bool
 	digest     string
 }
@@ -170,16 +162,26 @@ func (w *TwoPhaseWrite) previewRows(ctx context.Context, s Session, st *sqlguard
 		return pv, false, err
 	}
 	pv.Warnings = append(pv.Warnings, targetWarnings(st)...)
-	t := st.Target()
-	pv.Work = &work{statement: st, repeatable: !canLockRows(st, t), digest: r.digest}
+	pv.Work = &work{statement: st, repeatable: needsSnapshot(st), digest: r.digest}
 	return pv, d.NeedsApproval, nil
 }
 
-// canLockRows tells whether SELECT … FOR UPDATE works on the target: row versions and the UPDATE
-// right on a column (manual, SELECT, The Locking Clause).
-func canLockRows(st *sqlguard.Statement, t sqlguard.Relation) bool {
-	return st.Class() == sqlguard.Insert || (hasRowVersions(t) && t.Can.Update)
+// needsSnapshot tells whether execute must run REPEATABLE READ instead of taking the rows FOR UPDATE:
+//   - the target has no row versions, or the role no UPDATE right on it (manual, SELECT, The Locking Clause);
+//   - row security is active on it: FOR UPDATE applies other policies than reading, and so meets other rows;
+//   - the condition reads anything but the row itself: under READ COMMITTED the probe and the statement
+//     would each have a snapshot of their own, and what was approved could become other rows between them.
+//
+// See TestS04TheConditionReadsElsewhere and TestRowSecurity.
+func needsSnapshot(st *sqlguard.Statement) bool {
+	t := st.Target()
+	if st.Class() == sqlguard.Insert {
+		return false
+	}
+	return !hasRowVersions(t) || !t.Can.Update || t.RowSecurity || readsElsewhere(st)
 }
+
+func readsElsewhere(st *sqlguard.Statement) bool { return len(st.Relations()) > 1 }
 
 func targetWarnings(st *sqlguard.Statement) []plan.Warning {
 	var out []plan.Warning
@@ -211,8 +213,8 @@ func (w *TwoPhaseWrite) rehearse(ctx context.Context, s Session, st *sqlguard.St
 }
 
 func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguard.Statement, params [][]byte) (rowRun, *wire.ServerError, error) {
-	m := mark()
-	var sc script
+	m := newMark()
+	sc := script{timeout: writeTimeout}
 	repeatable := st.Class() != sqlguard.Insert
 	sc.add("begin", begin(repeatable))
 	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
@@ -221,7 +223,7 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 	unstableProbe := st.Class() != sqlguard.Insert && st.UnstableWhere()
 	if st.Class() != sqlguard.Insert {
 		if unstableProbe {
-			sc.add("savepoint", savepointRun)
+			sc.add("savepoint", savepointProbe)
 		}
 		sc.add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.HardMax, false, m))
 		if unstableProbe {
@@ -238,29 +240,24 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 	sc.add("effects", step(effectsSQL))
 	sc.add("state after", step(stateSQL))
 
-	replies, err := s.Flush(ctx, append([]wire.Segment{sc.steps}, closing(s.ServerVersion())...)...)
+	reply, err := w.send(ctx, s, &sc, true)
 	if err != nil {
-		return rowRun{}, nil, lost(err)
+		return rowRun{}, nil, err
 	}
-	if e := replies[0].Err; e != nil {
+	if e := reply.Err; e != nil {
 		if retryable(e) {
 			return rowRun{}, e, errTryAgain
 		}
-		return rowRun{}, nil, w.explainFailure(ctx, st, &sc, replies[0], m)
+		return rowRun{}, nil, w.explainFailure(ctx, st, &sc, reply, m)
 	}
-	out, err := w.readRun(st, &sc, replies[0], shape)
+	out, err := w.readRun(s, st, &sc, reply, shape)
 	return out, nil, err
 }
 
 // readRun takes the measurements out of a run that went through.
-func (w *TwoPhaseWrite) readRun(st *sqlguard.Statement, sc *script, reply wire.Reply, sh shape) (rowRun, error) {
-	before, _ := sc.result(reply, "state")
-	after, ok := sc.result(reply, "state after")
-	if !ok || reply.TxStatus != 'T' {
-		return rowRun{}, fmt.Errorf("previewing: transaction status %q behind the statement", reply.TxStatus)
-	}
-	if cell(before, 0, 0) != cell(after, 0, 0) {
-		return rowRun{}, stateChanged()
+func (w *TwoPhaseWrite) readRun(s Flusher, st *sqlguard.Statement, sc *script, reply wire.Reply, sh shape) (rowRun, error) {
+	if err := sameState(s, sc, reply); err != nil {
+		return rowRun{}, err
 	}
 	r := rowRun{shape: sh}
 	if p, ok := sc.result(reply, "probe"); ok && !st.UnstableWhere() {
@@ -278,14 +275,28 @@ func (w *TwoPhaseWrite) readRun(st *sqlguard.Statement, sc *script, reply wire.R
 		return r, err
 	}
 	base, _ := sc.result(reply, "baseline")
-	r.radius, r.others = radius(st, effects, baselineOf(base), n, strings.HasSuffix(cell(after, 0, 0), "|on"))
+	r.radius, r.others = radius(st, effects, baselineOf(base), n, tracked(sc, reply))
 	return r, nil
 }
 
-func stateChanged() error {
+// sameState holds the session's role and settings behind the statement against those before it. A
+// connection on which they differ is not used again.
+func sameState(s Flusher, sc *script, reply wire.Reply) error {
+	before, _ := sc.result(reply, "state")
+	after, ok := sc.result(reply, "state after")
+	if ok && cell(before, 0, 0) == cell(after, 0, 0) {
+		return nil
+	}
+	s.Discard()
 	return refusal.New(refusal.WriteFailed,
 		"The statement changed the role or a setting of its own session, so it was rolled back.",
 		"Call no function that changes the session's role, timeouts or search_path.")
+}
+
+// tracked tells whether Postgres counted the rows (track_counts, the last setting of state.sql).
+func tracked(sc *script, reply wire.Reply) bool {
+	after, _ := sc.result(reply, "state after")
+	return strings.HasSuffix(cell(after, 0, 0), "|on")
 }
 
 // digestOf binds the rows: their number and both sums.

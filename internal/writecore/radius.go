@@ -166,30 +166,3 @@ func radius(st *sqlguard.Statement, effects []effect, base map[uint32][3]int64, 
 	}
 	return r, others
 }
-
-// sameRadius compares table by table, by the sum of the three counts, and names the first difference.
-func sameRadius(approved, now plan.BlastRadius) (string, bool) {
-	sums := map[uint32][2]int64{}
-	names := map[uint32]string{}
-	for _, t := range approved.Tables {
-		v := sums[t.OID]
-		v[0] += t.Rows()
-		sums[t.OID], names[t.OID] = v, t.Name
-	}
-	for _, t := range now.Tables {
-		v := sums[t.OID]
-		v[1] += t.Rows()
-		sums[t.OID], names[t.OID] = v, t.Name
-	}
-	oids := make([]uint32, 0, len(sums))
-	for oid := range sums {
-		oids = append(oids, oid)
-	}
-	sort.Slice(oids, func(i, j int) bool { return names[oids[i]] < names[oids[j]] })
-	for _, oid := range oids {
-		if v := sums[oid]; v[0] != v[1] {
-			return fmt.Sprintf("%s: %s rows when it was previewed, %s now", names[oid], digits(v[0]), digits(v[1])), false
-		}
-	}
-	return "", true
-}

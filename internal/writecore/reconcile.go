@@ -18,6 +18,15 @@ const (
 	settlePause    = 400 * time.Millisecond
 )
 
+// commitMark is what a later look-up of a lost COMMIT needs.
+type commitMark struct {
+	// identity is the server that was written to (identity.sql); empty = whichever answers.
+	identity string
+	// xid and boot are set only for a change that commits without its audit row (audit.required off): it
+	// is looked up by its transaction id, while the server has not restarted.
+	xid, boot string
+}
+
 // verdict is what the ledger says of a token.
 type verdict int
 
@@ -25,13 +34,19 @@ const (
 	cannotTell verdict = iota
 	committed
 	absent
+	noLedger // an audit schema without outcome(), or no right to call it
 )
 
-// settleLost answers a COMMIT whose answer never came: the ledger is asked, on the primary, under the
-// token's lock, on the same server and timeline. Never guessed (TestS14).
-func (w *TwoPhaseWrite) settleLost(ctx context.Context, ex *plan.Execution, t *trial, started time.Time, cause error) (Outcome, error) {
+// finding is a verdict with when and how many rows, as the ledger prints them.
+type finding struct {
+	verdict    verdict
+	when, rows string
+}
+
+// settle answers a COMMIT whose answer never came: the ledger is asked, on the primary, under the
+// token's lock, on the same server and timeline. Never guessed (TestS14ALostAnswerIsLookedUp).
+func (w *TwoPhaseWrite) settle(ctx context.Context, ex *plan.Execution, t *trial, started time.Time, mark commitMark) (Outcome, error) {
 	token := ex.Plan().Token
-	w.o.Logger.Error("the connection was lost during COMMIT; asking the ledger", "plan_token_prefix", tokenPrefix(token), "cause", cause)
 	for i := range settleAttempts {
 		if i > 0 {
 			select {
@@ -39,108 +54,116 @@ func (w *TwoPhaseWrite) settleLost(ctx context.Context, ex *plan.Execution, t *t
 			case <-time.After(settlePause):
 			}
 		}
-		switch v, _, _ := w.ask(ctx, token, t.identity); v {
+		switch w.ask(ctx, token, mark).verdict {
 		case committed:
 			return w.done(ctx, nil, ex, t, started), nil
 		case absent:
 			ex.Fail()
-			return Outcome{}, refusal.New(refusal.DatabaseUnavailable,
-				"The connection was lost during COMMIT. The ledger was asked: the change was not committed.",
-				"Call execute_plan again with the same arguments.")
-		case cannotTell:
+			return Outcome{}, notCommitted()
+		case cannotTell, noLedger:
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	err := outcomeUnknown()
-	w.identities.Store(token, t.identity)
+	w.unknown.Store(token, mark)
+	err := refusal.New(refusal.OutcomeUnknown,
+		"COMMIT was sent and its answer was lost; the ledger could not be asked yet whether the change was committed.",
+		"Call execute_plan again with the same arguments: it asks the ledger again and never commits twice.")
 	ex.Unknown(err.Message)
 	return Outcome{}, err
 }
 
-func outcomeUnknown() *refusal.Error {
-	return refusal.New(refusal.OutcomeUnknown,
-		"COMMIT was sent and its answer was lost; the ledger could not be asked yet whether the change was committed.",
-		"Call execute_plan again with the same arguments: it asks the ledger again and never commits twice.")
+func notCommitted() error {
+	return refusal.New(refusal.DatabaseUnavailable,
+		"The connection was lost during COMMIT. The ledger was asked: the change was not committed.",
+		"Call execute_plan again with the same arguments.")
 }
 
 // reconcile asks again about a plan whose outcome was unknown.
 func (w *TwoPhaseWrite) reconcile(ctx context.Context, req ExecuteRequest, unknown error) error {
-	identity, ok := w.identities.Load(req.Token)
-	if !ok { // committed without a row: nothing to ask
+	mark, ok := w.unknown.Load(req.Token)
+	if !ok {
 		return unknown
 	}
-	v, when, rows := w.ask(ctx, req.Token, identity.(string))
-	switch v {
+	f := w.ask(ctx, req.Token, mark.(commitMark)) //nolint:errcheck // nothing else is ever stored
+	switch f.verdict {
 	case committed:
 		var n int64
-		_, _ = fmt.Sscan(rows, &n)
+		_, _ = fmt.Sscan(f.rows, &n) // without a row the number is not known
 		w.o.Store.Settle(req.Token, true, n, time.Now())
-		return usedToken(when, rows)
+		w.unknown.Delete(req.Token)
+		return plan.UsedTokenError(f.when, f.rows)
 	case absent:
 		w.o.Store.Settle(req.Token, false, 0, time.Now())
-		return refusal.New(refusal.DatabaseUnavailable,
-			"The ledger was asked: the change was not committed when the connection was lost.",
-			"Call execute_plan again with the same arguments.")
-	case cannotTell:
+		w.unknown.Delete(req.Token)
+		return notCommitted()
+	case cannotTell, noLedger:
 	}
 	return unknown
 }
 
-// ask looks a token up under its lock. identity is the server's at BEGIN; another one means that this
-// is not the ledger that was written to.
-func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, identity string) (v verdict, when, rows string) {
+const xactStatusSQL = "SELECT pg_catalog.pg_xact_status($1::text::xid8), pg_catalog.pg_postmaster_start_time()::text"
+
+// ask looks a token up, bounded in time, under its lock: whoever ran it is gone once the lock is held.
+func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, mark commitMark) finding {
 	s, err := w.o.Acquire(ctx)
 	if err != nil {
-		return cannotTell, "", ""
+		return finding{}
 	}
 	defer s.Release()
-	seg := wire.Segment{
-		step("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"),
-		settings(s, w.o.StatementTimeout, w.o.LockTimeout, mark()),
-		tokenKey(token), // whoever ran it is gone once we hold this
-		step("SELECT pg_catalog.pg_is_in_recovery()"),
-		step(identitySQL),
-		audit.OutcomeStep(string(token)),
+	m := newMark()
+	var sc script
+	sc.add("begin", step("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"))
+	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
+	sc.add("lock", tokenKey(token))
+	sc.add("recovery", step("SELECT pg_catalog.pg_is_in_recovery()"))
+	sc.add("identity", step(identitySQL))
+	if mark.xid != "" {
+		sc.add("xact", wire.Step{SQL: xactStatusSQL, Params: [][]byte{text(mark.xid)}})
+	} else {
+		sc.add("outcome", audit.OutcomeStep(string(token)))
 	}
-	replies, err := s.Flush(ctx, append([]wire.Segment{seg}, closing(s.ServerVersion())...)...)
-	if err != nil || replies[0].Err != nil || len(replies[0].Results) != len(seg) {
-		return cannotTell, "", ""
+	reply, err := w.send(ctx, s, &sc, true)
+	if err != nil {
+		return finding{}
 	}
-	r := replies[0].Results
-	if cell(r[3], 0, 0) != "f" || cell(r[4], 0, 0)+"/"+cell(r[4], 0, 1) != identity {
-		return cannotTell, "", ""
-	}
-	if len(r[5].Rows) == 0 {
-		return absent, "", ""
-	}
-	return committed, cell(r[5], 0, 0), cell(r[5], 0, 1)
-}
-
-// settleByXID settles the one commit that has no row (audit.required off and the INSERT failed), by
-// the transaction's own status, while the server has not restarted.
-func (w *TwoPhaseWrite) settleByXID(ctx context.Context, ex *plan.Execution, t *trial, started time.Time, xid, boot string) (Outcome, error) {
-	s, err := w.o.Acquire(ctx)
-	if err == nil {
-		defer s.Release()
-		replies, ferr := s.Flush(ctx, wire.Segment{{
-			SQL:    "SELECT pg_catalog.pg_xact_status($1::text::xid8), pg_catalog.pg_postmaster_start_time()::text",
-			Params: [][]byte{text(xid)},
-		}})
-		if ferr == nil && replies[0].Err == nil && cell(replies[0].Results[0], 0, 1) == boot {
-			switch cell(replies[0].Results[0], 0, 0) {
-			case "committed":
-				return w.done(ctx, nil, ex, t, started), nil
-			case "aborted":
-				ex.Fail()
-				return Outcome{}, refusal.New(refusal.DatabaseUnavailable, "The connection was lost during COMMIT; the change was not committed.", "Call execute_plan again with the same arguments.")
+	if reply.Err != nil {
+		switch reply.Err.SQLState {
+		case "42883", "42P01", "3F000", "42501": // no such function, table or schema; no right
+			if sc.failed(reply) == "outcome" {
+				return finding{verdict: noLedger}
 			}
 		}
+		return finding{}
 	}
-	unknown := refusal.New(refusal.OutcomeUnknown,
-		"COMMIT was sent without an audit row and its answer was lost; nothing can tell whether the change was committed.",
-		"Look at the rows themselves before you do anything else.")
-	ex.Unknown(unknown.Message)
-	return Outcome{}, unknown
+	recovery, _ := sc.result(reply, "recovery")
+	id, _ := sc.result(reply, "identity")
+	if cell(recovery, 0, 0) != "f" || (mark.identity != "" && identityOf(id) != mark.identity) {
+		return finding{}
+	}
+	if x, ok := sc.result(reply, "xact"); ok {
+		return xactFinding(x, mark)
+	}
+	out, _ := sc.result(reply, "outcome")
+	if len(out.Rows) == 0 {
+		return finding{verdict: absent}
+	}
+	return finding{committed, cell(out, 0, 0), cell(out, 0, 1)}
+}
+
+// identityOf names a server and its timeline.
+func identityOf(r wire.Result) string { return cell(r, 0, 0) + "/" + cell(r, 0, 1) }
+
+func xactFinding(r wire.Result, mark commitMark) finding {
+	if cell(r, 0, 1) != mark.boot { // transaction ids from before a restart may have been given up
+		return finding{}
+	}
+	switch cell(r, 0, 0) {
+	case "committed":
+		return finding{committed, "an earlier time (without an audit row)", "an unknown number of"}
+	case "aborted":
+		return finding{verdict: absent}
+	}
+	return finding{}
 }

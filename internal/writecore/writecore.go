@@ -30,6 +30,8 @@ import (
 type Flusher interface {
 	// Flush is wire.Flush.
 	Flush(ctx context.Context, segments ...wire.Segment) ([]wire.Reply, error)
+	// Discard makes Release destroy the connection.
+	Discard()
 	// Release gives the connection back; one that is not idle is destroyed.
 	Release()
 }
@@ -95,9 +97,9 @@ type TwoPhaseWrite struct {
 	o       Options
 	waiting chan struct{}
 	ddl     chan struct{} // one rehearsal of a migration at a time
-	// identities holds, for each plan whose outcome is unknown, the server that was written to.
-	identities sync.Map // plan.Token → string
-	recording  recording
+	// unknown holds what a later look-up needs of each plan whose outcome is unknown.
+	unknown  sync.Map // plan.Token → commitMark
+	deciding deciding
 }
 
 // New returns a core over o.
@@ -126,6 +128,9 @@ type Request struct {
 	Tool      string
 	Reason    string
 	Statement *sqlguard.Statement
+	// Last says that the caller will not try again when the catalog turns out to be stale: only then is
+	// such a refusal an event of its own.
+	Last bool
 }
 
 // Reply is a preview that became a plan, or joined an open one.
