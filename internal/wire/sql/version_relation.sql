@@ -1,0 +1,17 @@
+SELECT pg_catalog.hashtextextended(pg_catalog.concat_ws('/', c.relkind, c.relrowsecurity, c.relforcerowsecurity, n.nspname, c.relname,
+  (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attnum, a.attname, a.atttypid, a.attnotnull, a.attgenerated, a.attidentity, a.attisdropped), ','
+                                ORDER BY a.attnum)
+   FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0),
+  (SELECT pg_catalog.string_agg(i.indkey::pg_catalog.text, ',') FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary),
+  -- A stored rule names functions by OID: one that is renamed or made volatile changes the rule's
+  -- meaning and not its text.
+  (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', w.oid, w.ev_type, w.is_instead, w.ev_enabled, w.ev_qual, w.ev_action,
+     (SELECT pg_catalog.string_agg((SELECT pg_catalog.concat_ws(' ', p.oid, p.pronamespace, p.proname, p.provolatile)
+                                    FROM pg_catalog.pg_proc p WHERE p.oid = u.oid), ',' ORDER BY u.oid)
+      FROM (SELECT DISTINCT m[1]::pg_catalog.oid AS oid
+            FROM pg_catalog.regexp_matches(w.ev_action::pg_catalog.text, ':(?:funcid|opfuncid|aggfnoid|winfnoid) ([1-9][0-9]{4,})', 'g') m) u)),
+     ',' ORDER BY w.oid)
+   FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid)
+  ), 0)::pg_catalog.text
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = {key} AND c.oid >= 16384
