@@ -153,12 +153,14 @@ func TestDocsReservedKeys(t *testing.T) {
 	require.True(t, found)
 	sentence, _, _ = strings.Cut(sentence, "refuses the start")
 	values := map[string]string{
-		"write.rules":            `"write":{"rules":[{"tables":["a.b"]}]}`,
-		"approval.channel":       `"approval":{"channel":"both"}`,
-		"approvalServer.pinHash": `"approvalServer":{"pinHash":"x"}`,
-		"tools":                  `"tools":"query"`,
-		"mask":                   `"mask":[{"column":"a.b.c","as":"null"}]`,
-		"journal.path":           `"journal":{"path":"/tmp/x"}`,
+		"migration.maxPreviewBytes":  `"migration":{"maxPreviewBytes":1}`,
+		"approval.pageOnlyAboveRows": `"approval":{"pageOnlyAboveRows":1}`,
+		"write.rules":                `"write":{"rules":[{"tables":["a.b"]}]}`,
+		"approval.channel":           `"approval":{"channel":"both"}`,
+		"approvalServer.pinHash":     `"approvalServer":{"pinHash":"x"}`,
+		"tools":                      `"tools":"query"`,
+		"mask":                       `"mask":[{"column":"a.b.c","as":"null"}]`,
+		"journal.path":               `"journal":{"path":"/tmp/x"}`,
 	}
 	for key, value := range values {
 		require.Contains(t, sentence, "`"+key+"`")

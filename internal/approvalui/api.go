@@ -18,9 +18,6 @@ const (
 	maxReason = 4000
 )
 
-// maxHistory is how many ended plans a lookup goes through.
-const maxHistory = 1000
-
 // decisionTime bounds a decision with its audit entry. A browser that leaves meanwhile does not
 // undo it: the person pressed the button.
 const decisionTime = 15 * time.Second
@@ -82,11 +79,7 @@ func (s *Server) lookup(t plan.Token) (plan.Plan, bool) {
 		}
 	}
 	if s.opts.Ledger != nil {
-		for _, p := range s.opts.Ledger.Recent(maxHistory) {
-			if p.Token == t {
-				return p, true
-			}
-		}
+		return s.opts.Ledger.Get(t)
 	}
 	return plan.Plan{}, false
 }

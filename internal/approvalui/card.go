@@ -31,7 +31,7 @@ type Card struct {
 	Band         *Band      `json:"band"`
 	Confirm      Confirm    `json:"confirm"`
 	Warnings     []Caution  `json:"warnings"`
-	Earlier      *Earlier   `json:"earlier_rejection"`
+	Earlier      *Earlier   `json:"earlier_rejection"` // plan.Plan.Earlier; also the first of Warnings, in words
 	Samples      Grid       `json:"sample_rows"`
 	Changes      ChangeGrid `json:"changes"`
 	Statement    string     `json:"statement"`
@@ -114,11 +114,14 @@ type Payload struct {
 // card renders a plan.
 func (s *Server) card(p plan.Plan) Card {
 	say := Say(p.Preview)
+	if forgotten(p) {
+		say = sayForgotten()
+	}
 	band := bandOf(p.Preview, s.opts.ConfirmAboveRows)
 	cautions := cautionsOf(p, band)
 	c := Card{
 		PlanToken: p.Token, State: p.State, Tool: p.Tool, Reason: p.Reason, AskedAgain: p.AskedAgain,
-		PreviewCount: p.PreviewCount, ExpiresAt: p.ExpiresAt.UnixMilli(), PreviewedAt: p.CreatedAt.UnixMilli(),
+		PreviewCount: p.PreviewCount, ExpiresAt: ms(p.ExpiresAt), PreviewedAt: ms(p.CreatedAt),
 		CallerID: p.CallerID, Target: p.Target, AffectedRows: p.AffectedRows,
 		BlastRadius: radiusOf(p.Preview), Why: p.Why, Level: levelOf(band, cautions, p.Preview), Band: band,
 		Confirm: ConfirmFor(p.Preview, s.opts.ConfirmAboveRows), Warnings: cautions,
@@ -164,7 +167,7 @@ func decisionOf(d *plan.Decision) *Earlier {
 	if d == nil {
 		return nil
 	}
-	return &Earlier{actorOr(d.Actor), d.Reason, d.At.UnixMilli()}
+	return &Earlier{actorOr(d.Actor), d.Reason, ms(d.At)}
 }
 
 // actorOr is the actor as it is recorded.

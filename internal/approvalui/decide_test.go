@@ -158,6 +158,61 @@ func TestEndedPlansAnswerWithTheirCode(t *testing.T) {
 	require.Equal(t, "PLAN_SUPERSEDED", body["code"])
 }
 
+// TestPlansThatEndedLongAgo: of old plans only the end is remembered; they still answer with their
+// own code, and the page claims nothing else about them.
+func TestPlansThatEndedLongAgo(t *testing.T) {
+	t.Parallel()
+	const all = 300 // the store keeps 200 whole
+	b := setup(t)
+	var tokens []plan.Token
+	for i := range all {
+		p := repricing()
+		p.RowsDigest = fmt.Sprint("rows ", i) // each replaces the one before, but for the first two
+		made := b.add(p)
+		tokens = append(tokens, made.Token)
+		switch i {
+		case 0:
+			_, _, err := b.store.Reject(made.Token, "Ana", "Not now.")
+			require.NoError(t, err)
+		case 1:
+			_, _, err := b.store.Approve(made.Token, "Ana")
+			require.NoError(t, err)
+			run, err := b.store.Begin(made.Token, planEcho(made))
+			require.NoError(t, err)
+			run.Confirm(240, time.Now())
+		}
+	}
+	require.Len(t, b.store.Recent(all), 200)
+	for i, want := range map[int]struct{ code, head string }{
+		0: {"PLAN_REJECTED", "Rejected: "}, 1: {"PLAN_USED", "Done: "}, 2: {"PLAN_SUPERSEDED", "Replaced: "},
+		all - 2: {"PLAN_SUPERSEDED", "Replaced: "},
+	} {
+		path := "/api/plans/" + string(tokens[i])
+		status, body, _ := b.ask("POST", path+"/approve", "{}")
+		require.Equal(t, 409, status)
+		require.Equal(t, want.code, body["code"])
+		status, body, _ = b.ask("GET", path, "")
+		require.Equal(t, 200, status)
+		card := body["plan"].(map[string]any)
+		text, err := json.Marshal(card["result"])
+		require.NoError(t, err)
+		require.Contains(t, string(text), want.head)
+		if i > 2 {
+			require.Contains(t, string(text), "public.products")
+			continue
+		}
+		require.Contains(t, string(text), "only the end")
+		require.Contains(t, string(text), "audit log in the database")
+		require.Zero(t, card["previewed_at"])
+		require.NotContains(t, card["render"].(map[string]any)["title"], "no row matches")
+		require.LessOrEqual(t, len(body["history"].([]any)), 2)
+	}
+	status, body, _ := b.ask("POST", "/api/plans/"+string(tokens[0])+"/reject", `{"reason":"Other."}`)
+	require.Equal(t, 200, status)
+	require.Equal(t, true, body["already_rejected"])
+	require.Equal(t, "Not now.", body["plan"].(map[string]any)["decision"].(map[string]any)["reason"])
+}
+
 // TestApproveNeedsTheTypedText: the server checks what the card asks for, whatever the page did.
 func TestApproveNeedsTheTypedText(t *testing.T) {
 	t.Parallel()

@@ -127,8 +127,7 @@ func cautionsOf(p plan.Plan, band *Band) []Caution {
 	var notes []Caution
 	for _, w := range p.Warnings {
 		switch {
-		case w.Code == plan.WarnRejectedBefore && p.Earlier != nil,
-			w.Code == plan.WarnRadiusUnknown && len(p.BlastRadius.Unknown) > 0,
+		case w.Code == plan.WarnRadiusUnknown && len(p.BlastRadius.Unknown) > 0,
 			w.Code == plan.WarnDataLost && band != nil && dropsData(p.Preview):
 			continue // said already, and better
 		}

@@ -22,6 +22,9 @@ type Result struct {
 
 // resultOf is nil for a plan that still waits or that nobody has to decide.
 func resultOf(p plan.Plan, say Sentence) *Result {
+	if forgotten(p) {
+		return resultOfForgotten(p, say)
+	}
 	act := trimDot(say.Main).lower()
 	head := func(lead string) Text { return append(Text{words(lead)}, act...) }
 	nothing := strong("Nothing changed.")
@@ -129,6 +132,9 @@ func historyOf(p plan.Plan) []Step {
 		what = append(what, words(", nobody has to be asked"))
 	}
 	out := []Step{{p.CreatedAt.UnixMilli(), what}}
+	if forgotten(p) {
+		out = []Step{}
+	}
 	if p.PreviewCount > 1 {
 		out = append(out, Step{0, Text{strong("Asked"), words(" "), count(int64(p.PreviewCount)), words(" times in all, always with the same rows")}})
 	}

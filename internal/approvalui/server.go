@@ -40,6 +40,8 @@ type Prober interface {
 
 // Ledger knows plans that have ended.
 type Ledger interface {
+	// Get finds one plan by its token, for as long as anything at all is remembered of it.
+	Get(t plan.Token) (plan.Plan, bool)
 	// Recent lists up to n ended plans, newest first.
 	Recent(n int) []plan.Plan
 }

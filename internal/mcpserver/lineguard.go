@@ -83,7 +83,7 @@ func (g *lineGuard) skip(head, part []byte, err error) error {
 		return err
 	}
 	g.out.rpcError(scan.id(), invalidRequest, fmt.Sprintf(
-		"the message has %d bytes; the longest that is read has %d: send the rows in smaller batches", size, g.max))
+		"The message has %d bytes; the longest that is read has %d. Send the rows in smaller batches.", size, g.max))
 	return nil
 }
 
@@ -115,11 +115,11 @@ func (g *lineGuard) inspect(line []byte) []byte {
 	if bytes.Equal(e.ID, []byte("null")) {
 		// MCP, "Messages": a request's id MUST NOT be null. The library would take it for a
 		// notification and the client would wait for ever.
-		g.out.rpcError(nil, invalidRequest, "the id of a request must not be null")
+		g.out.rpcError(nil, invalidRequest, "The id of a request must not be null.")
 		return nil
 	}
 	if len(e.Result) > 0 || len(e.Error) > 0 {
-		g.out.rpcError(e.ID, invalidRequest, "a message is a request or a response, not both")
+		g.out.rpcError(e.ID, invalidRequest, "A message is a request or a response, not both.")
 		return nil
 	}
 	switch string(e.Method) {

@@ -40,7 +40,7 @@ func success(object json.RawMessage, version string) (*mcp.CallToolResult, error
 func failure(e *refusal.Error) *mcp.CallToolResult {
 	text, err := json.Marshal(e)
 	if err != nil { // three strings always marshal
-		text = []byte(`{"code":"INTERNAL_ERROR","message":"the error could not be rendered","hint":""}`)
+		text = []byte(`{"code":"INTERNAL_ERROR","message":"The error could not be rendered.","hint":"Tell the person who runs this server."}`)
 	}
 	return &mcp.CallToolResult{
 		IsError: true,

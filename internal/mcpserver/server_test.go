@@ -46,7 +46,7 @@ func TestProtocolVersions(t *testing.T) {
 			r = c.next().tool(t)
 			require.True(t, r.IsError)
 			require.Nil(t, r.StructuredContent)
-			require.Equal(t, `{"code":"NOT_SELECT","message":"no","hint":"try again"}`, r.Content[0].Text)
+			require.Equal(t, `{"code":"NOT_SELECT","message":"No.","hint":"Try again."}`, r.Content[0].Text)
 		})
 	}
 	t.Run("modern request", func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestProtocolVersions(t *testing.T) {
 
 func refuser() tools.Tool {
 	return tool("refuser", func(context.Context, tools.Call) (json.RawMessage, error) {
-		return nil, fmt.Errorf("wrapped: %w", refusal.New(refusal.NotSelect, "no", "try again"))
+		return nil, fmt.Errorf("wrapped: %w", refusal.New(refusal.NotSelect, "No.", "Try again."))
 	})
 }
 

@@ -131,23 +131,19 @@ func verb(tool string) string {
 	return "This statement"
 }
 
-// warnings are the preview's own and, for a change that a person turned down before, that one.
+// warnings are the preview's own and, for a change that a person turned down before, that one: it is
+// made here and on the card, each for its reader, of the plan's Earlier, and nowhere else.
 func warnings(p plan.Plan) []plan.Warning {
 	out := make([]plan.Warning, 0, len(p.Warnings)+1)
 	out = append(out, p.Warnings...)
 	if p.Earlier == nil {
 		return out
 	}
-	for _, w := range out {
-		if w.Code == plan.WarnRejectedBefore {
-			return out
-		}
-	}
-	message := fmt.Sprintf("This same change was rejected at %s", p.Earlier.At.UTC().Format(time.RFC3339))
+	message := fmt.Sprintf("A person rejected this same change at %s", p.Earlier.At.UTC().Format(time.RFC3339))
 	if p.Earlier.Reason != "" {
-		message += ", with the reason: " + p.Earlier.Reason
+		message += fmt.Sprintf("; the reason given: %q", p.Earlier.Reason)
 	}
-	return append(out, plan.Warning{Code: plan.WarnRejectedBefore, Message: message})
+	return append(out, plan.Warning{Code: plan.WarnRejectedBefore, Message: message + "."})
 }
 
 // wholeFacts gives every list of a migration's facts a value.

@@ -97,17 +97,17 @@ func TestPreviewAfterARejection(t *testing.T) {
 	p.Earlier = &plan.Decision{Reason: "wrong tenant", At: time.Unix(0, 0)}
 	b.writes.reply = writecore.Reply{Plan: p}
 	out := b.succeed(t, "delete_rows", deleteItems)
-	require.Contains(t, out, `{"code":"REJECTED_BEFORE","message":"This same change was rejected at 1970-01-01T00:00:00Z, with the reason: wrong tenant"}`)
+	require.Contains(t, out, `{"code":"REJECTED_BEFORE","message":"A person rejected this same change at 1970-01-01T00:00:00Z; the reason given: \"wrong tenant\"."}`)
 	require.Contains(t, out, "A person rejected this same change before")
-	p.Warnings = []plan.Warning{{Code: plan.WarnRejectedBefore, Message: "the core said so"}}
-	b.writes.reply = writecore.Reply{Plan: p}
-	require.Equal(t, 1, strings.Count(b.succeed(t, "delete_rows", deleteItems), "REJECTED_BEFORE"))
+	require.Equal(t, 1, strings.Count(out, "REJECTED_BEFORE"))
+	p.Earlier.Reason = ""
+	require.Contains(t, b.succeed(t, "delete_rows", deleteItems), `"message":"A person rejected this same change at 1970-01-01T00:00:00Z."}`)
 }
 
 func TestRefusalsOfTheCoreAreNotRecordedTwice(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.writes.errs = []error{refusal.New(refusal.HardMaxRowsExceeded, "too many", "narrow it")}
+	b.writes.errs = []error{refusal.New(refusal.HardMaxRowsExceeded, "Too many rows.", "Narrow the condition.")}
 	_, err := b.call(t, "delete_rows", deleteItems)
 	require.True(t, refusal.Is(err, refusal.HardMaxRowsExceeded))
 	require.Empty(t, b.writes.refusals)
@@ -146,7 +146,7 @@ func TestStaleFactsAreLookedUpAgain(t *testing.T) {
 	t.Run("the core found that the facts were stale", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		b.writes.errs = []error{errors.Join(refusal.New(refusal.WriteFailed, "changed", "again"), writecore.ErrStaleCatalog)}
+		b.writes.errs = []error{errors.Join(refusal.New(refusal.WriteFailed, "A function changed.", "Call again."), writecore.ErrStaleCatalog)}
 		b.succeed(t, "delete_rows", deleteItems)
 		require.Len(t, b.writes.previews, 2)
 		require.Positive(t, b.cat.fresh)
@@ -154,7 +154,7 @@ func TestStaleFactsAreLookedUpAgain(t *testing.T) {
 	t.Run("once, not for ever", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		again := errors.Join(refusal.New(refusal.TableNotAllowlisted, "hidden", "no"), writecore.ErrStaleCatalog)
+		again := errors.Join(refusal.New(refusal.TableNotAllowlisted, "It is hidden.", "Name another."), writecore.ErrStaleCatalog)
 		b.writes.errs = []error{again, again, again}
 		_, err := b.call(t, "delete_rows", deleteItems)
 		require.True(t, refusal.Is(err, refusal.TableNotAllowlisted))
