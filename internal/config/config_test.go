@@ -270,6 +270,8 @@ func TestS22LoudAboutMistakes(t *testing.T) {
 		"not built: journal, env":  {file: `{` + urls + `}`, env: "SW_JOURNAL_PATH=/tmp/j", want: []string{"journal.path (SW_JOURNAL_PATH)", "not part of this version"}},
 		"not built: channel":       {file: `{` + urls + `, "approval": {"channel": "both"}}`, want: []string{"approval.channel (", "not part of this version"}},
 		"channel, unknown":         {file: `{` + urls + `, "approval": {"channel": "email"}}`, want: []string{"approval.channel (", `"email" is not one of`}},
+		"not built: client":        {file: `{` + urls + `, "approval": {"pageOnlyAboveRows": 0}}`, want: []string{"approval.pageOnlyAboveRows (", "not part of this version"}},
+		"not built: size":          {file: `{` + urls + `, "migration": {"maxPreviewBytes": 1}}`, want: []string{"migration.maxPreviewBytes (", "not part of this version"}},
 		"not built: tools":         {file: `{` + urls + `, "tools": "readonly"}`, want: []string{"tools (", "not part of this version"}},
 		"not built: tools, env":    {file: `{` + urls + `}`, env: "SW_TOOLS=-ddl", want: []string{"tools (SW_TOOLS)", "not part of this version"}},
 		"not built: allowed tools": {file: `{` + urls + `}`, env: "SW_ALLOWED_TOOLS=query", want: []string{"tools (SW_ALLOWED_TOOLS)", "not part of this version"}},

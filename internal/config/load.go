@@ -255,8 +255,15 @@ func (l *loader) check() {
 // checkBuilt refuses what this version would have to ignore.
 func (l *loader) checkBuilt(k setting) {
 	what, missing := notYet[k.name]
-	if !missing || reflect.DeepEqual(l.v.Get(k.name), k.value) || reflect.ValueOf(l.v.Get(k.name)).Len() == 0 {
+	if !missing || reflect.DeepEqual(l.v.Get(k.name), k.value) {
 		return
+	}
+	switch given := reflect.ValueOf(l.v.Get(k.name)); given.Kind() {
+	case reflect.String, reflect.Slice: // empty is not set; a number has no such value
+		if given.Len() == 0 {
+			return
+		}
+	default:
 	}
 	l.problem(k.name, "%s not part of this version. The server does not start with a setting that it would have to ignore: remove it", what)
 }
