@@ -20,14 +20,3 @@ func (s *Store) Withdraw(token Token, code, message string) {
 	e.plan.StopCode, e.plan.StopMessage = code, message
 	s.move(e, Stopped, EventStopped)
 }
-
-// Rejected is the remembered rejection of the same statement and params, nil without one.
-func (s *Store) Rejected(p Payload) *Decision {
-	fingerprint, err := FingerprintOf(p)
-	if err != nil {
-		return nil // Create refuses it
-	}
-	s.mu.Lock()
-	defer s.unlock()
-	return s.ended.earlier(fingerprint)
-}
