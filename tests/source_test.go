@@ -237,3 +237,127 @@ func TestSourcePackageComments(t *testing.T) {
 		require.NotEmpty(t, strings.TrimSpace(text), "%s has no package comment", dir)
 	}
 }
+
+// testName is the name of a test in a text; "TestS07" alone, and a name with "…" behind it, stand for
+// every test that begins so.
+var testName = regexp.MustCompile(`\b((?:Test|Fuzz|Benchmark)[A-Z]\w*)(…)?`)
+
+// Every test that a comment or a document names exists: a safety rule that points at no test is a
+// promise that nothing holds.
+func TestSourceNamedTestsExist(t *testing.T) {
+	t.Parallel()
+	defined := map[string]bool{}
+	named := map[string][]string{} // a name as written, and where
+	look := func(where, text string) {
+		for _, m := range testName.FindAllString(text, -1) {
+			named[m] = append(named[m], where)
+		}
+	}
+	for _, f := range sourceFiles(t, "cmd", "internal", "docker", "tests") {
+		tree, set := parseSource(t, f)
+		for _, group := range tree.Comments {
+			for _, c := range group.List {
+				look(set.Position(c.Pos()).String(), c.Text)
+			}
+		}
+		for _, d := range tree.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv != nil {
+				if v, isVar := d.(*ast.GenDecl); isVar { // what is named so and is no test
+					ast.Inspect(v, func(n ast.Node) bool {
+						if s, ok := n.(*ast.ValueSpec); ok {
+							for _, id := range s.Names {
+								defined[id.Name] = true
+							}
+						}
+						return true
+					})
+				}
+				continue
+			}
+			defined[fn.Name.Name] = true
+		}
+	}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docker/init/*.sql", "internal/*/*.sql", "internal/*/*/*.sql", "internal/*/*.sh"} {
+		paths, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(pattern)))
+		require.NoError(t, err)
+		require.NotEmpty(t, paths, pattern)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			look(path, string(text))
+		}
+	}
+	require.Greater(t, len(named), 50, "the walk does not see what it should")
+	group := regexp.MustCompile(`^TestS\d\d$`)
+	for name, places := range named {
+		prefix, some := strings.CutSuffix(name, "…")
+		some = some || group.MatchString(name)
+		found := defined[prefix]
+		for have := range defined {
+			found = found || some && strings.HasPrefix(have, prefix)
+		}
+		if !found {
+			t.Errorf("there is no test %s; it is named in %s", name, strings.Join(places, ", "))
+		}
+	}
+}
+
+// sentencesIn are the packages whose refusals are all in words of their own. In the others some of
+// the text is Postgres'.
+var sentencesIn = []string{"internal/approvalui", "internal/mcpserver", "internal/sqlguard", "internal/tools", "internal/writecore", "internal/writecore/plan"}
+
+// What a refusal says and what it advises are sentences: agents show them to people as they are.
+func TestSourceRefusalsAreSentences(t *testing.T) {
+	t.Parallel()
+	// A capital, a number, a quote or a placeholder; or the name of an argument, a function, a tool.
+	begins := regexp.MustCompile("^(?:[A-Z0-9\"'$%]|[a-z]+[_(\\[.]|nextval )")
+	seen := 0
+	for _, f := range sourceFiles(t, sentencesIn...) {
+		if f.test || !slices.Contains(sentencesIn, f.dir) {
+			continue
+		}
+		tree, set := parseSource(t, f)
+		ast.Inspect(tree, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 3 {
+				return true
+			}
+			if sel, ok := call.Fun.(*ast.SelectorExpr); !ok || sel.Sel.Name != "New" || !isIdent(sel.X, "refusal") {
+				return true
+			}
+			for _, arg := range call.Args[1:] {
+				seen++
+				if text, ok := edgeOf(t, arg, true); ok && !begins.MatchString(text) {
+					t.Errorf("%s: %q does not begin as a sentence does", set.Position(arg.Pos()), text)
+				}
+				// A text that ends with a placeholder ends with what stands there.
+				if text, ok := edgeOf(t, arg, false); ok && !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "%s") {
+					t.Errorf("%s: %q does not end with a full stop", set.Position(arg.Pos()), text)
+				}
+			}
+			return true
+		})
+	}
+	require.Greater(t, seen, 100, "the walk does not see what it should")
+}
+
+// edgeOf is the literal at the beginning or at the end of a text: of a literal itself, of a sum, of
+// what Sprintf formats. ok is false where a variable stands.
+func edgeOf(t *testing.T, e ast.Expr, first bool) (text string, ok bool) {
+	t.Helper()
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return literalOf(t, e), true
+	case *ast.BinaryExpr:
+		if first {
+			return edgeOf(t, e.X, first)
+		}
+		return edgeOf(t, e.Y, first)
+	case *ast.CallExpr:
+		if sel, is := e.Fun.(*ast.SelectorExpr); is && sel.Sel.Name == "Sprintf" {
+			return edgeOf(t, e.Args[0], first)
+		}
+	}
+	return "", false
+}
