@@ -8,6 +8,7 @@ import (
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore"
 )
 
@@ -141,5 +142,5 @@ func checked(cat sqlguard.Catalog, guard func(sqlguard.Catalog) (*sqlguard.State
 // stale reports whether a second try with fresh facts may succeed: Postgres resolved a name, or
 // found a function, otherwise than the facts said.
 func stale(err error) bool {
-	return errors.Is(err, writecore.ErrStaleCatalog) || refusal.Is(err, refusal.TableNotAllowlisted)
+	return errors.Is(err, wire.ErrStaleCatalog) || refusal.Is(err, refusal.TableNotAllowlisted)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/tools"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
@@ -146,7 +147,7 @@ func TestStaleFactsAreLookedUpAgain(t *testing.T) {
 	t.Run("the core found that the facts were stale", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		b.writes.errs = []error{errors.Join(refusal.New(refusal.WriteFailed, "A function changed.", "Call again."), writecore.ErrStaleCatalog)}
+		b.writes.errs = []error{errors.Join(refusal.New(refusal.WriteFailed, "A function changed.", "Call again."), wire.ErrStaleCatalog)}
 		b.succeed(t, "delete_rows", deleteItems)
 		require.Len(t, b.writes.previews, 2)
 		require.Positive(t, b.cat.fresh)
@@ -154,7 +155,7 @@ func TestStaleFactsAreLookedUpAgain(t *testing.T) {
 	t.Run("once, not for ever", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		again := errors.Join(refusal.New(refusal.TableNotAllowlisted, "It is hidden.", "Name another."), writecore.ErrStaleCatalog)
+		again := errors.Join(refusal.New(refusal.TableNotAllowlisted, "It is hidden.", "Name another."), wire.ErrStaleCatalog)
 		b.writes.errs = []error{again, again, again}
 		_, err := b.call(t, "delete_rows", deleteItems)
 		require.True(t, refusal.Is(err, refusal.TableNotAllowlisted))
