@@ -42,7 +42,7 @@ var arrows = map[string]arrow{
 	"internal/refusal":        {},
 	"internal/strictjson":     {foreign: []string{"github.com/go-json-experiment/json/jsontext"}},
 	"internal/wire":           {own: []string{"internal/refusal"}},
-	"internal/sqlguard":       {own: []string{"internal/refusal", "internal/strictjson"}, foreign: []string{"github.com/pganalyze/pg_query_go/v5", "google.golang.org/protobuf"}},
+	"internal/sqlguard":       {own: []string{"internal/refusal", "internal/strictjson", "internal/wire"}, foreign: []string{"github.com/pganalyze/pg_query_go/v5", "google.golang.org/protobuf"}},
 	"internal/writecore/plan": {own: []string{"internal/refusal", "internal/strictjson"}},
 	"internal/audit":          {own: []string{"internal/refusal", "internal/wire"}},
 	"internal/postgres":       {own: []string{"internal/refusal", "internal/sqlguard", "internal/wire"}, foreign: []string{pgxModule, "github.com/jackc/pgerrcode", "golang.org/x/sync"}},

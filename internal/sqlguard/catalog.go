@@ -34,6 +34,11 @@ type Facts struct {
 	Functions     map[Name][]Routine
 	Operators     map[Name][]Routine // the functions behind the operators of that symbol
 	Types         map[Name][]Routine // cast functions to that type and its own input function; empty for a built-in type
+	// The versions of what was found, read with it (see wire.Fact; relations have theirs in Relation). They
+	// are by bare name, and also there for names that mean nothing.
+	FunctionVersions, OperatorVersions map[string]string
+	TypeVersions                       map[Name]string
+	PathVersion                        string
 	// Candidates lists existing relations to suggest from, for every relation name that is missing.
 	// Unfiltered: the guard shows only what its allowlist shows.
 	Candidates []Name
@@ -42,6 +47,7 @@ type Facts struct {
 // Relation is what pg_class and its neighbours say of one relation.
 type Relation struct {
 	OID          uint32
+	Version      string // see wire.FactRelation
 	Schema, Name string
 	Kind         byte // pg_class.relkind: r table, p partitioned table, v view, m materialized view, f foreign table, S sequence, c composite type, i/I index, t toast
 	Persistence  byte // pg_class.relpersistence: p permanent, u unlogged, t temporary
@@ -51,10 +57,13 @@ type Relation struct {
 	RowSecurity  bool     // row security applies to this pool's role (row_security_active)
 	Can          Privileges
 	ViewDef      string // pg_get_viewdef for kind v, else empty
-	// Below lists what a view (v) reads or writes through, recursively down to and including base tables.
+	// Below lists what a view (v) reads or writes through, recursively down to and including base tables; of
+	// an index (i, I) its table, of a sequence (S) the table that owns it.
 	Below []Target
 	// HasForeignPartition says that a partition at any depth is a foreign table.
 	HasForeignPartition bool
+	// Inherited says that it has, or had, inheritance children or partitions (pg_class.relhassubclass).
+	Inherited bool
 	// HasInsteadOf says that a view has INSTEAD OF triggers; Updatable is pg_relation_is_updatable(oid, true).
 	HasInsteadOf bool
 	Updatable    int32

@@ -24,6 +24,7 @@ func (c *fakeCatalog) Lookup(_ context.Context, q Lookup, _ bool) (*Facts, error
 		ServerVersion: c.version, SearchPath: c.path,
 		Relations: map[Name]Relation{}, Functions: map[Name][]Routine{},
 		Operators: map[Name][]Routine{}, Types: map[Name][]Routine{},
+		FunctionVersions: map[string]string{}, OperatorVersions: map[string]string{}, TypeVersions: map[Name]string{}, PathVersion: "path",
 	}
 	missing := false
 	for _, n := range q.Relations {
@@ -45,6 +46,7 @@ func (c *fakeCatalog) Lookup(_ context.Context, q Lookup, _ bool) (*Facts, error
 		}
 	}
 	for _, n := range q.Functions {
+		f.FunctionVersions[n.Name] = "F" + n.Name
 		for _, r := range c.routines {
 			if r.Name == n.Name && (n.Schema == "" || n.Schema == r.Schema) {
 				f.Functions[n] = append(f.Functions[n], r)
@@ -53,17 +55,24 @@ func (c *fakeCatalog) Lookup(_ context.Context, q Lookup, _ bool) (*Facts, error
 	}
 	for _, n := range q.Operators {
 		f.Operators[n] = c.operators[n.Name]
+		f.OperatorVersions[n.Name] = "O" + n.Name
 	}
 	for _, n := range q.Types {
 		if rs, ok := c.types[n.Name]; ok {
 			f.Types[n] = rs
+			f.TypeVersions[n] = "T" + n.Name
 		}
 	}
 	return f, nil
 }
 
 func col(name, typ string, notNull bool) Column {
-	return Column{Name: name, Type: typ, NotNull: notNull}
+	return Column{Name: name, Type: typ, TypeOID: typeOIDs[typ], NotNull: notNull}
+}
+
+var typeOIDs = map[string]uint32{
+	"boolean": 16, "bigint": 20, "integer": 23, "text": 25, "numeric": 1700, "timestamp with time zone": 1184,
+	"jsonb": 3802, "text[]": 1009, "tstzrange": 3910, "app.pair": 16999, "app.positive": 16998, "real": 700,
 }
 
 func newFake() *fakeCatalog {
@@ -75,7 +84,7 @@ func newFake() *fakeCatalog {
 	add := func(schema, name string, kind byte, cols ...Column) *Relation {
 		oid++
 		r := Relation{
-			OID: oid, Schema: schema, Name: name, Kind: kind, Persistence: 'p', Columns: cols,
+			OID: oid, Version: "R" + name, Schema: schema, Name: name, Kind: kind, Persistence: 'p', Columns: cols,
 			PrimaryKey: []string{"id"}, Closure: []uint32{oid, oid + 10000},
 		}
 		c.relations[Name{Schema: schema, Name: name}] = r
@@ -165,7 +174,7 @@ func newFake() *fakeCatalog {
 	fn("app", "boom", 'v', "")
 	fn("app", "steady", 's', "")
 	fn("public", "touch lower_it", 'v', "")
-	fn("public", "title_of", 's', "")
+	fn("public", "title_of fit", 's', "")
 	fn("public", "round", 'v', "") // a volatile overload of a name of the system
 	fn("public", "dblink dblink_exec http_get odd_ext", 'v', "ext")
 	fn("public", "uuid_generate_v4", 'v', "uuid-ossp")
@@ -173,6 +182,8 @@ func newFake() *fakeCatalog {
 	c.operators["=="] = []Routine{{OID: 9001, Schema: "public", Name: "eqeq", Volatility: 'v', Kind: 'f', OnPath: true}}
 	c.types["weird"] = []Routine{{OID: 9002, Schema: "public", Name: "weird_from_text", Volatility: 'v', Kind: 'f', OnPath: true}}
 	c.types["mood"] = nil
+	c.types["fit"] = []Routine{{OID: 9004, Schema: "public", Name: "fit_check", Volatility: 'v', Kind: 'f', OnPath: true}}
+	c.operators["~~~"] = []Routine{{OID: 9005, Schema: "public", Name: "citext_like", Volatility: 'i', Kind: 'f', OnPath: true, Extension: "citext"}}
 	c.types["citext"] = []Routine{{OID: 9003, Schema: "public", Name: "citextin", Volatility: 'i', Kind: 'f', OnPath: true, Extension: "citext"}}
 	return c
 }

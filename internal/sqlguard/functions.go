@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
 
 // functions judges every call, operator, cast and attribute notation of a tree. The rules are those
@@ -12,11 +13,13 @@ import (
 // names as text always are. See TestFunctionsRefused.
 func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 	for _, c := range f.calls {
+		v.rely(wire.FactFunction, c.name.Name, v.facts.FunctionVersions[c.name.Name])
 		if err := g.call(c, v, m, hidden); err != nil {
 			return err
 		}
 	}
 	for _, n := range f.operators {
+		v.rely(wire.FactOperator, n.Name, v.facts.OperatorVersions[n.Name])
 		for _, r := range v.facts.Operators[n] {
 			// OnPath tells of the operator, Schema of its function, which may lie elsewhere.
 			if n.Schema == "" && !r.OnPath || n.Schema == "pg_catalog" && r.Schema != "pg_catalog" {
@@ -28,10 +31,8 @@ func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 		}
 	}
 	for _, n := range f.userTypes() {
-		for _, r := range v.facts.Types[n] {
-			if err := g.routine(r, fmt.Sprintf("a cast to %s", n), v, m); err != nil {
-				return err
-			}
+		if err := g.castTo(n, v, m); err != nil {
+			return err
 		}
 	}
 	for _, field := range f.fields {
@@ -64,6 +65,12 @@ func (g *Guard) call(c call, v *verdict, m mode, hidden bool) error {
 	if len(routines) == 0 {
 		return g.castNotation(c, v, m)
 	}
+	// Where no overload fits the argument exactly, f(x) may still be a cast to a type f.
+	if len(c.args) == 1 {
+		if err := g.castTo(c.name, v, m); err != nil {
+			return err
+		}
+	}
 	if m == ddlMode && c.name.Name == "nextval" && onlySystem(routines) {
 		return g.nextval(c, v)
 	}
@@ -95,13 +102,8 @@ func (g *Guard) castNotation(c call, v *verdict, m mode) error {
 		if builtinType(c.name) {
 			return nil
 		}
-		if routines, ok := v.facts.Types[c.name]; ok {
-			for _, r := range routines {
-				if err := g.routine(r, fmt.Sprintf("a cast to %s", c.name), v, m); err != nil {
-					return err
-				}
-			}
-			return nil
+		if _, ok := v.facts.Types[c.name]; ok {
+			return g.castTo(c.name, v, m)
 		}
 	}
 	if alwaysRefused(c.name.Name) {
@@ -109,6 +111,20 @@ func (g *Guard) castNotation(c call, v *verdict, m mode) error {
 	}
 	return refusal.New(refusal.InvalidInput, fmt.Sprintf("There is no function %s.", c.name),
 		"Correct the name; write the schema if it is not on the search path.")
+}
+
+// castTo judges what a cast to a type may run.
+func (g *Guard) castTo(n Name, v *verdict, m mode) error {
+	if _, known := v.facts.Types[n]; !known || builtinType(n) {
+		return nil
+	}
+	v.rely(wire.FactType, n.Name, v.facts.TypeVersions[n])
+	for _, r := range v.facts.Types[n] {
+		if err := g.routine(r, fmt.Sprintf("a cast to %s", n), v, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nextval in DDL (a column's default) is what serial columns are made of. The sequence must be one
@@ -149,6 +165,9 @@ func (g *Guard) routine(r Routine, via string, v *verdict, m mode) error {
 	if r.OID != 0 {
 		v.routines[r.OID] = r
 	}
+	// An extension's IMMUTABLE functions (the operators of citext, say) read no tables; the word of others
+	// is not taken for it.
+	v.elsewhere = v.elsewhere || r.Schema != "pg_catalog" && (r.Extension == "" || r.Volatility != 'i')
 	if r.Volatility != 'v' {
 		return nil
 	}

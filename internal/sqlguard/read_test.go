@@ -244,3 +244,24 @@ func TestRoundTripsToTheCatalog(t *testing.T) {
 		require.Equal(t, want, cat.asked, sql)
 	}
 }
+
+// Forms in which no operator is written, and Postgres looks one up by the name "=".
+func TestImpliedEqualsIsJudged(t *testing.T) {
+	t.Parallel()
+	cat := newFake()
+	cat.operators["="] = []Routine{{OID: 9006, Schema: "public", Name: "same", Volatility: 'v', Kind: 'f', OnPath: true}}
+	for _, text := range []string{
+		"SELECT 1 FROM orders WHERE id IN (SELECT id FROM customers)",
+		"SELECT 1 FROM orders WHERE id IN (1, 2)",
+		"SELECT CASE id WHEN 1 THEN 2 END FROM orders",
+		"SELECT 1 FROM orders JOIN customers USING (id)",
+		"SELECT 1 FROM orders NATURAL JOIN customers",
+		"SELECT nullif(id, 1) FROM orders",
+		"SELECT 1 FROM orders WHERE id IS DISTINCT FROM 1",
+	} {
+		_, err := openGuard().Read(context.Background(), cat, text, nil)
+		requireCode(t, refusal.FunctionNotAllowed, err)
+	}
+	_, err := openGuard().Read(context.Background(), cat, "SELECT CASE WHEN id > 1 THEN 2 END FROM orders WHERE EXISTS (SELECT FROM customers)", nil)
+	require.NoError(t, err)
+}

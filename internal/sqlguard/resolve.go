@@ -1,12 +1,17 @@
 package sqlguard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
 
 // maxViewDepth bounds how deep views over views are followed.
@@ -33,6 +38,8 @@ type verdict struct {
 	routines  map[uint32]Routine
 	volatile  map[string]bool
 	unstable  bool                 // some function is not immutable or stable
+	elsewhere bool                 // there is a sub-select, or a function outside pg_catalog
+	relied    map[wire.Fact]bool   // what of the catalog was used
 	methods   map[string][]Routine // functions that x.f may mean, by f
 }
 
@@ -64,14 +71,40 @@ func (v *verdict) attributes(ctx context.Context, cat Catalog, f *found) error {
 		return fmt.Errorf("looking up attributes: %w", err)
 	}
 	v.methods = map[string][]Routine{}
-	for n, routines := range facts.Functions {
-		v.methods[n.Name] = routines
+	for _, n := range q.Functions {
+		v.methods[n.Name] = facts.Functions[n]
+		v.rely(wire.FactFunction, n.Name, facts.FunctionVersions[n.Name])
 	}
 	return nil
 }
 
+func newVerdict(facts *Facts) *verdict {
+	return &verdict{
+		facts: facts, byName: map[Name]Relation{}, closure: map[uint32]bool{},
+		routines: map[uint32]Routine{}, volatile: map[string]bool{}, relied: map[wire.Fact]bool{},
+	}
+}
+
+func (v *verdict) rely(kind byte, key, version string) {
+	v.relied[wire.Fact{Kind: kind, Key: key, Version: version}] = true
+}
+
+// relyOn notes a relation. Postgres' own do not change.
+func (v *verdict) relyOn(rel Relation) {
+	if rel.OID >= wire.FirstUserOID {
+		v.rely(wire.FactRelation, strconv.FormatUint(uint64(rel.OID), 10), rel.Version)
+	}
+}
+
+// sortedFacts is relied as a list; the same text gives the same list.
+func (v *verdict) sortedFacts() []wire.Fact {
+	return slices.SortedFunc(maps.Keys(v.relied), func(a, b wire.Fact) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Version, b.Version))
+	})
+}
+
 // ask looks names up, a second time without the cache when one of the needed relations or functions
-// was missing: it may be newer than the cache.
+// was missing: it may be newer than the cache. A function's name that is a type's is a cast.
 func ask(ctx context.Context, cat Catalog, q Lookup, needed []Name) (*Facts, error) {
 	facts, err := cat.Lookup(ctx, q, false)
 	if err != nil {
@@ -84,7 +117,7 @@ func ask(ctx context.Context, cat Catalog, q Lookup, needed []Name) (*Facts, err
 		}
 	}
 	for _, n := range q.Functions {
-		if len(facts.Functions[n]) == 0 {
+		if _, cast := facts.Types[n]; len(facts.Functions[n]) == 0 && !cast && !builtinType(n) {
 			missing = true
 		}
 	}
@@ -118,10 +151,9 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 	if err != nil {
 		return nil, err
 	}
-	v := &verdict{
-		facts: facts, byName: map[Name]Relation{}, closure: map[uint32]bool{},
-		routines: map[uint32]Routine{}, volatile: map[string]bool{},
-	}
+	v := newVerdict(facts)
+	v.elsewhere = f.subselect
+	v.rely(wire.FactPath, "", facts.PathVersion)
 	for _, n := range extra {
 		if rel, ok := facts.Relations[n]; ok {
 			v.add(n, rel)
@@ -144,6 +176,7 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 				if err := g.readable(rel); err != nil {
 					return nil, err
 				}
+				v.relyOn(rel)
 			}
 		}
 		if f.dynamic != "" {
@@ -166,6 +199,7 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 
 func (v *verdict) add(n Name, rel Relation) {
 	v.byName[n] = rel
+	v.relyOn(rel)
 	for _, t := range v.relations {
 		if t.OID == rel.OID {
 			return
@@ -311,7 +345,9 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 		if err != nil {
 			return err
 		}
-		inner := &verdict{facts: facts, byName: facts.Relations, closure: v.closure, routines: v.routines, volatile: v.volatile}
+		inner := &verdict{
+			facts: facts, byName: facts.Relations, closure: v.closure, routines: v.routines, volatile: v.volatile, relied: v.relied,
+		}
 		if err := inner.attributes(ctx, cat, body); err != nil {
 			return err
 		}
@@ -319,9 +355,11 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 			return err
 		}
 		v.unstable = v.unstable || inner.unstable
+		v.elsewhere = v.elsewhere || inner.elsewhere
 		queue = queue[:0]
 		for _, n := range body.relations {
 			if rel, ok := facts.Relations[n]; ok {
+				v.relyOn(rel)
 				queue = append(queue, rel)
 			}
 		}

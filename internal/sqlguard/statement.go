@@ -1,6 +1,10 @@
 package sqlguard
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
+)
 
 // Class is what kind of statement it is.
 type Class string
@@ -29,6 +33,8 @@ type Statement struct {
 	rows      int
 	volatile  []string
 	unstable  bool
+	elsewhere bool
+	facts     []wire.Fact
 	closure   []uint32
 	routines  []Routine
 	ddl       DDLForm
@@ -89,15 +95,26 @@ func (s *Statement) Rows() int { return s.rows }
 // list that stand in the text (fully qualified, sorted). Not empty means a person decides.
 func (s *Statement) Volatile() []string { return s.volatile }
 
-// UnstableWhere says that the condition of an UPDATE or DELETE (or, for SET expressions, the
-// statement) holds a function that is not IMMUTABLE or STABLE.
+// UnstableWhere says that the condition of an UPDATE or DELETE holds a function that is not IMMUTABLE
+// or STABLE. What stands in SET expressions does not count: [Statement.Volatile] has the whole text.
 func (s *Statement) UnstableWhere() bool { return s.unstable }
+
+// ReadsElsewhere says that the condition or a SET expression of an UPDATE or DELETE may read more than
+// the row it stands for: it holds a sub-select, or reaches a function outside pg_catalog (also through
+// an operator or a cast), which may read tables. Locks on the rows then do not hold the result still.
+func (s *Statement) ReadsElsewhere() bool { return s.elsewhere }
+
+// Facts are what of the catalog the judgement relied upon: every relation, also below views, and every
+// name of a function, operator and type that was judged, views' bodies included. They must be asserted
+// (wire.AssertFacts) before the statement runs.
+func (s *Statement) Facts() []wire.Fact { return s.facts }
 
 // LockClosure holds the OIDs of all relations that name resolution and planning of this text may
 // lock; any other lock found behind an EXPLAIN of it is a relation the guard did not see.
 func (s *Statement) LockClosure() []uint32 { return s.closure }
 
-// Routines are the functions whose volatility was relied upon, to be asserted before running.
+// Routines are the functions whose volatility was relied upon. What is asserted before running is
+// [Statement.Facts].
 func (s *Statement) Routines() []Routine { return s.routines }
 
 // DDL describes a statement of class DDL.

@@ -32,6 +32,7 @@ type found struct {
 	dynamic   string // a construct that turns values into relations, e.g. "a cast to regclass"
 	writes    string // a data-modifying statement inside, e.g. "DELETE"
 	into      bool
+	subselect bool
 	locking   bool
 	err       error
 	seen      map[string]bool
@@ -84,6 +85,9 @@ func (f *found) addOperator(names []*pg.Node) {
 		f.operators = append(f.operators, n)
 	}
 }
+
+// addEquals is for the forms that Postgres turns into "=" by name (parse_expr.c, parse_clause.c).
+func (f *found) addEquals() { f.addOperator([]*pg.Node{pg.MakeStrNode("=")}) }
 
 func (f *found) addType(n Name) {
 	if f.first("t", n) {
@@ -186,8 +190,20 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 	case *pg.A_Expr:
 		f.expr(n)
 	case *pg.SubLink:
-		if len(n.OperName) > 0 {
+		f.subselect = true
+		switch {
+		case len(n.OperName) > 0:
 			f.addOperator(n.OperName)
+		case n.Testexpr != nil: // IN
+			f.addEquals()
+		}
+	case *pg.CaseExpr:
+		if n.Arg != nil {
+			f.addEquals()
+		}
+	case *pg.JoinExpr:
+		if n.IsNatural || len(n.UsingClause) > 0 {
+			f.addEquals()
 		}
 	case *pg.SortBy:
 		if len(n.UseOp) > 0 {

@@ -58,7 +58,7 @@ func (g *Guard) Delete(ctx context.Context, cat Catalog, spec DeleteSpec) (*Stat
 			return nil, err
 		}
 	}
-	return s.finish(rel, v), nil
+	return s.finish(rel, v, v), nil
 }
 
 // Update builds UPDATE target SET … [WHERE where]. The caller's params keep their numbers, plain
@@ -206,7 +206,26 @@ func (g *Guard) Update(ctx context.Context, cat Catalog, spec UpdateSpec) (*Stat
 			return nil, err
 		}
 	}
-	return s.finish(rel, v), nil
+	where, err := g.whereAlone(ctx, cat, cond, rel, v, setExprs > 0)
+	if err != nil {
+		return nil, err
+	}
+	return s.finish(rel, v, where), nil
+}
+
+// whereAlone judges the condition of an UPDATE without its SET expressions: what they call has no part
+// in which rows are chosen. The whole text was judged before, so this asks the catalog nothing new.
+func (g *Guard) whereAlone(ctx context.Context, cat Catalog, cond *expression, rel Relation, whole *verdict, other bool) (*verdict, error) {
+	if !other {
+		return whole, nil
+	}
+	f := newFound()
+	if cond != nil {
+		if err := cond.collect(f); err != nil {
+			return nil, err
+		}
+	}
+	return g.judge(ctx, cat, f, writeMode, Name{Schema: rel.Schema, Name: rel.Name})
 }
 
 // Insert builds INSERT INTO target (columns) VALUES …, every value a parameter.
@@ -267,10 +286,10 @@ func (g *Guard) Insert(ctx context.Context, cat Catalog, spec InsertSpec) (*Stat
 		sql.WriteByte(')')
 		params = append(params, values...)
 	}
-	v := &verdict{facts: &Facts{}, byName: map[Name]Relation{}, closure: map[uint32]bool{}}
+	v := newVerdict(&Facts{})
 	v.addTarget(rel)
 	s := &Statement{class: Insert, sql: sql.String(), params: params, columns: columns, rows: len(spec.Rows)}
-	return s.finish(rel, v), nil
+	return s.finish(rel, v, nil), nil
 }
 
 // condition parses `where` and settles what no condition means.
@@ -299,10 +318,14 @@ func (g *Guard) condition(where string, params []json.RawMessage, rel Relation, 
 
 func (v *verdict) addTarget(rel Relation) { v.add(Name{Schema: rel.Schema, Name: rel.Name}, rel) }
 
-func (s *Statement) finish(rel Relation, v *verdict) *Statement {
+// finish takes over what was judged: v of the whole text, where of the condition alone (nil for INSERT).
+func (s *Statement) finish(rel Relation, v, where *verdict) *Statement {
 	s.target = rel
 	s.relations = v.relations
-	s.volatile, s.unstable = v.names(), v.unstable
+	s.volatile, s.facts = v.names(), v.sortedFacts()
 	s.closure, s.routines = v.oids(), v.used()
+	if where != nil {
+		s.unstable, s.elsewhere = where.unstable, v.elsewhere
+	}
 	return s
 }

@@ -1,15 +1,19 @@
 package sqlguard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
 
 func raws(vs ...string) []json.RawMessage {
@@ -226,7 +230,109 @@ func TestVolatileIsReported(t *testing.T) {
 	s, err := openGuard().Update(context.Background(), newFake(), UpdateSpec{Table: "customers", Where: "id = 1", SetExpressions: []SetExpr{{"name", "app.boom()"}}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"app.boom"}, s.Volatile())
-	require.True(t, s.UnstableWhere())
+	require.False(t, s.UnstableWhere(), "the value of a SET has no part in which rows are chosen")
+	for _, where := range []string{"random() < 0.5", "id = 1 AND touch(id) IS NULL"} {
+		s, err = openGuard().Update(context.Background(), newFake(), UpdateSpec{Table: "customers", Where: where, SetExpressions: []SetExpr{{"name", "upper(name)"}}})
+		require.NoError(t, err)
+		require.True(t, s.UnstableWhere(), where)
+	}
+	s, err = openGuard().Update(context.Background(), newFake(), UpdateSpec{Table: "customers", ConfirmFullTable: true, SetExpressions: []SetExpr{{"name", "app.boom()"}}})
+	require.NoError(t, err)
+	require.False(t, s.UnstableWhere())
+}
+
+func TestReadsElsewhere(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"id = 1":                      false,
+		"lower(name) = 'x'":           false,
+		"created_at < now()":          false,
+		"random() < 0.5":              false,
+		"name ~~~ 'x'":                false, // an extension's IMMUTABLE one
+		"status = 'x'::mood":          false,
+		"id IN (VALUES (1), (2))":     true,
+		"EXISTS (SELECT FROM orders)": true,
+		"id = ANY (ARRAY(SELECT order_id FROM order_items))": true,
+		"title_of(id) = 'x'":     true,
+		"title_of(name) IS NULL": true,
+		"customers.title_of = 1": true,
+		"id == 1":                true,
+		"name = 'x'::weird":      true,
+	} {
+		s, err := openGuard().Delete(context.Background(), newFake(), DeleteSpec{Table: "customers", Where: text})
+		require.NoError(t, err, text)
+		require.Equal(t, want, s.ReadsElsewhere(), text)
+		s, err = openGuard().Update(context.Background(), newFake(), UpdateSpec{Table: "customers", Where: text, Set: []SetValue{{"name", []byte(`"x"`)}}})
+		require.NoError(t, err, text)
+		require.Equal(t, want, s.ReadsElsewhere(), text)
+		s, err = openGuard().Update(context.Background(), newFake(), UpdateSpec{Table: "customers", Where: "id = 1", SetExpressions: []SetExpr{{"active", text}}})
+		require.NoError(t, err, text)
+		require.Equal(t, want, s.ReadsElsewhere(), "as a value: "+text)
+	}
+	s, err := openGuard().Insert(context.Background(), newFake(), InsertSpec{Table: "app.t", Columns: []string{"id"}, Rows: [][]json.RawMessage{{[]byte("1")}}})
+	require.NoError(t, err)
+	require.False(t, s.ReadsElsewhere())
+	s, err = openGuard().Delete(context.Background(), newFake(), DeleteSpec{Table: "customers", ConfirmFullTable: true})
+	require.NoError(t, err)
+	require.False(t, s.ReadsElsewhere())
+}
+
+// What a judgement relied upon is listed, so that it can be asserted where the statement runs: a view
+// replaced in between is TestStaleViewIsNotRun.
+func TestFactsHoldWhatWasUsed(t *testing.T) {
+	t.Parallel()
+	cat := newFake()
+	rel := func(schema, name string) wire.Fact {
+		return wire.Fact{Kind: wire.FactRelation, Key: strconv.Itoa(int(cat.relations[Name{schema, name}].OID)), Version: "R" + name}
+	}
+	fn := func(n string) wire.Fact { return wire.Fact{Kind: wire.FactFunction, Key: n, Version: "F" + n} }
+	op := func(n string) wire.Fact { return wire.Fact{Kind: wire.FactOperator, Key: n, Version: "O" + n} }
+	typ := func(n string) wire.Fact { return wire.Fact{Kind: wire.FactType, Key: n, Version: "T" + n} }
+	path := wire.Fact{Kind: wire.FactPath, Version: "path"}
+
+	s, err := openGuard().Delete(context.Background(), cat, DeleteSpec{Table: "customers", Where: "id in (select id from over_boom where lower('x') < name::weird) and customers.touch is null"})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []wire.Fact{
+		path, rel("public", "customers"), rel("public", "over_boom"), rel("public", "boom_view"), // through a view too
+		fn("lower"), fn("touch"), fn("boom"), op("="), op("<"), typ("weird"),
+	}, s.Facts())
+	require.True(t, slices.IsSortedFunc(s.Facts(), func(a, b wire.Fact) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key)) }))
+
+	s, err = openGuard().Update(context.Background(), cat, UpdateSpec{Table: "customers", Where: "id > 1", SetExpressions: []SetExpr{{"name", "upper(name)"}}})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []wire.Fact{path, rel("public", "customers"), fn("upper"), op(">")}, s.Facts())
+
+	s, err = openGuard().Insert(context.Background(), cat, InsertSpec{Table: "app.t", Columns: []string{"id"}, Rows: [][]json.RawMessage{{[]byte("1")}}})
+	require.NoError(t, err)
+	require.Equal(t, []wire.Fact{rel("app", "t")}, s.Facts())
+
+	s, err = openGuard().Read(context.Background(), cat, "SELECT fit(1)", nil)
+	requireCode(t, refusal.FunctionNotAllowed, err) // fit(1) may be a cast to a type whose check is volatile
+	require.Nil(t, s)
+	s, err = openGuard().Read(context.Background(), cat, "SELECT mood(status), 'public.orders'::regclass FROM active_customers", nil)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []wire.Fact{path, rel("public", "active_customers"), rel("public", "customers"), fn("mood"), typ("mood")}, s.Facts())
+
+	s, err = tightGuard().Read(context.Background(), cat, "SELECT 'public.orders'::regclass", nil)
+	require.NoError(t, err)
+	require.Contains(t, s.Facts(), rel("public", "orders"), "a name in a literal that the allowlist was asked about")
+
+	s, err = openGuard().Read(context.Background(), cat, "SELECT relname FROM pg_catalog.pg_class", nil)
+	require.NoError(t, err)
+	require.Contains(t, s.Facts(), path)
+
+	s, err = openGuard().Migration(context.Background(), cat, "CREATE TABLE app.n AS SELECT round(1.5) FROM orders")
+	require.NoError(t, err)
+	require.ElementsMatch(t, []wire.Fact{path, rel("public", "orders"), fn("round")}, s.Facts())
+}
+
+// A name that is a cast and no function costs no second question.
+func TestCastNotationAsksOnce(t *testing.T) {
+	t.Parallel()
+	cat := newFake()
+	_, err := openGuard().Read(context.Background(), cat, "SELECT mood('x')", nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, cat.asked)
 }
 
 func TestClosureHoldsWhatIsBelow(t *testing.T) {
