@@ -19,7 +19,7 @@ func sayForgotten() Sentence {
 // resultOfForgotten says how such a plan ended, and where the rest is.
 func resultOfForgotten(p plan.Plan, say Sentence) *Result {
 	r := &Result{Mark: "plain", Icon: "clock", At: ms(p.ExpiresAt), Body: Text{strong("Nothing changed.")}}
-	lead := ""
+	var lead string
 	switch p.State {
 	case plan.Executed:
 		r.Mark, r.Icon, r.At, lead = "ok", "check", ms(p.ExecutedAt), "Done: "
