@@ -67,7 +67,10 @@ SELECT hit.ord, pg_catalog.json_build_object(
     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
       'Name', a.attname, 'Number', a.attnum, 'TypeOID', a.atttypid::bigint,
       'Type', pg_catalog.format_type(a.atttypid, a.atttypmod),
-      'NotNull', a.attnotnull, 'Generated', a.attgenerated <> '', 'Identity', pg_catalog.ascii(a.attidentity::text),
+      'NotNull', a.attnotnull AND NOT EXISTS ( -- since Postgres 18 it may be there and not yet validated
+        SELECT FROM pg_catalog.pg_constraint k
+        WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated AND k.conkey = ARRAY[a.attnum]),
+      'Generated', a.attgenerated <> '', 'Identity', pg_catalog.ascii(a.attidentity::text),
       'HasDefault', a.atthasdef AND a.attgenerated = '' OR t.typdefault IS NOT NULL,
       'FromSequence', a.attidentity <> '' OR COALESCE(d.adbin::text ~ ':funcid 1574 ', false) -- nextval; pg_get_expr would take a lock
     ) ORDER BY a.attnum)
@@ -103,6 +106,7 @@ SELECT hit.ord, pg_catalog.json_build_object(
   'HasForeignPartition', EXISTS (
     SELECT FROM tree JOIN pg_catalog.pg_class tc ON tc.oid = tree.oid
     WHERE tree.root = c.oid AND tree.oid <> c.oid AND tc.relkind = 'f'),
+  'Inherited', c.relhassubclass,
   'HasInsteadOf', EXISTS (
     SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 64 <> 0),
   'Updatable', CASE WHEN c.relkind IN ('r', 'p') THEN 28 -- INSERT 8, UPDATE 4, DELETE 16; the function would take a lock

@@ -8,13 +8,19 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 )
 
-// alwaysTrue tells whether a condition holds for every row, so that it is no WHERE at all: true,
-// 1 = 1, id = id on a NOT NULL column, $1 IS NULL with null for $1, x OR NOT x, and what is built from
-// those. It never calls a condition true that could be false for some row of rel; that it misses
-// clever tautologies is the thresholds' matter. See TestConstantTrue.
+// maxJudged bounds the nodes that judging a condition looks at; a larger one counts as no constant.
+const maxJudged = 10_000
+
+// alwaysTrue tells whether a condition holds for every row of rel: true, 1 = 1, id = id on a NOT NULL
+// column, $1 IS NULL with null for $1, and boolean algebra over those. It only ever costs the agent a
+// confirmation, so it takes few forms and is sure of them: no function, no operator or cast outside
+// the plain types, nothing of a composite, a domain or a type of the database's own. Clever
+// tautologies are the thresholds' matter. Each node is looked at once. See TestConstantTrue,
+// TestNeverConstant and TestTruthIsLinear.
 func alwaysTrue(node *pg.Node, params []json.RawMessage, rel Relation) bool {
-	e := evaluator{params: params, rel: rel}
-	return e.eval(node).asBool() == yes
+	e := &evaluator{params: params, rel: rel, uses: map[int]int{}, budget: maxJudged}
+	e.count(node)
+	return e.eval(node).asBool() == yes && e.budget > 0
 }
 
 // ternary is SQL's logic plus "not known here".
@@ -27,22 +33,35 @@ const (
 	null
 )
 
-// value is a constant; kind 0 is "not known here".
+// kind says what a value is.
+type kind byte
+
+const (
+	open    kind = iota // not known here
+	isNull              // NULL
+	isBool              // a boolean
+	isNum               // an integer or decimal of an exact type
+	isText              // a literal or parameter whose type its surroundings decide, or text
+	isField             // a column of the target, of a plain type
+)
+
+// value is what an expression is in every row.
 type value struct {
-	kind byte // 'b' bool, 'n' number, 's' text or a literal of unknown type, '0' null
-	b    bool
-	n    *big.Rat
-	s    string
+	kind  kind
+	truth ternary
+	num   *big.Rat
+	text  string
+	param int // the text is this parameter's
+	col   Column
+	notIt bool // NOT of a boolean column
 }
 
 func boolean(t ternary) value {
 	switch t {
-	case yes:
-		return value{kind: 'b', b: true}
-	case no:
-		return value{kind: 'b'}
+	case yes, no:
+		return value{kind: isBool, truth: t}
 	case null:
-		return value{kind: '0'}
+		return value{kind: isNull}
 	}
 	return value{}
 }
@@ -50,82 +69,58 @@ func boolean(t ternary) value {
 // asBool reads a value where a condition stands; literals are read as boolean input is (bool.c).
 func (v value) asBool() ternary {
 	switch v.kind {
-	case '0':
+	case isNull:
 		return null
-	case 'b':
-		if v.b {
-			return yes
-		}
-		return no
-	case 's':
-		s := strings.ToLower(strings.TrimSpace(v.s))
-		switch {
-		case s == "1" || s == "on" || s != "" && (strings.HasPrefix("true", s) || strings.HasPrefix("yes", s)):
-			return yes
-		case s == "0" || len(s) > 1 && strings.HasPrefix("off", s) || s != "" && (strings.HasPrefix("false", s) || strings.HasPrefix("no", s)):
-			return no
-		}
+	case isBool:
+		return v.truth
+	case isText:
+		return boolInput(v.text)
 	}
 	return unknown
 }
 
-// asNumber reads a number or a literal that looks like one.
-func (v value) asNumber() *big.Rat {
-	switch v.kind {
-	case 'n':
-		return v.n
-	case 's':
-		return number(strings.TrimSpace(v.s))
+func boolInput(s string) ternary {
+	s = strings.ToLower(strings.Trim(s, " \t\n\r\f\v"))
+	switch {
+	case s == "":
+	case s == "1", s == "on", strings.HasPrefix("true", s), strings.HasPrefix("yes", s):
+		return yes
+	case s == "0", len(s) > 1 && strings.HasPrefix("off", s), strings.HasPrefix("false", s), strings.HasPrefix("no", s):
+		return no
 	}
-	return nil
+	return unknown
 }
-
-// number reads a decimal; long or huge ones are left alone.
-func number(s string) *big.Rat {
-	if len(s) > 40 || strings.ContainsAny(s, "eE/xXpP_") {
-		return nil
-	}
-	if r, ok := new(big.Rat).SetString(s); ok {
-		return r
-	}
-	return nil
-}
-
-// maxComplements bounds the pairs that OR looks at for x OR NOT x.
-const maxComplements = 50
 
 type evaluator struct {
 	params []json.RawMessage
 	rel    Relation
+	uses   map[int]int // how often each parameter stands in the condition
+	budget int
 }
 
-func (e evaluator) eval(node *pg.Node) value {
+func (e *evaluator) eval(node *pg.Node) value {
+	if e.budget--; e.budget <= 0 {
+		return value{}
+	}
 	switch n := node.GetNode().(type) {
 	case *pg.Node_AConst:
 		return constant(n.AConst)
 	case *pg.Node_ParamRef:
 		return e.param(int(n.ParamRef.Number))
+	case *pg.Node_ColumnRef:
+		return e.field(n.ColumnRef)
 	case *pg.Node_TypeCast:
 		return e.cast(n.TypeCast)
 	case *pg.Node_BoolExpr:
-		return boolean(e.logic(n.BoolExpr))
+		return e.logic(n.BoolExpr)
 	case *pg.Node_AExpr:
 		return e.operator(n.AExpr)
 	case *pg.Node_NullTest:
-		return boolean(e.nullTest(n.NullTest))
+		return e.nullTest(n.NullTest)
 	case *pg.Node_BooleanTest:
-		return boolean(e.boolTest(n.BooleanTest))
-	case *pg.Node_CoalesceExpr:
-		for _, a := range n.CoalesceExpr.Args {
-			if v := e.eval(a); v.kind != '0' {
-				return v
-			}
-		}
-		return value{kind: '0'}
-	case *pg.Node_CaseExpr:
-		return boolean(e.caseExpr(n.CaseExpr))
+		return e.boolTest(n.BooleanTest)
 	case *pg.Node_SubLink:
-		return e.sublink(n.SubLink)
+		return sublink(n.SubLink)
 	}
 	return value{}
 }
@@ -133,113 +128,177 @@ func (e evaluator) eval(node *pg.Node) value {
 func constant(c *pg.A_Const) value {
 	switch {
 	case c.Isnull:
-		return value{kind: '0'}
+		return value{kind: isNull}
 	case c.GetBoolval() != nil:
-		return value{kind: 'b', b: c.GetBoolval().Boolval}
+		return boolean(map[bool]ternary{true: yes, false: no}[c.GetBoolval().Boolval])
 	case c.GetSval() != nil:
-		return value{kind: 's', s: c.GetSval().Sval}
+		return value{kind: isText, text: c.GetSval().Sval}
 	case c.GetFval() != nil:
-		if r := number(c.GetFval().Fval); r != nil {
-			return value{kind: 'n', n: r}
-		}
+		return decimal(c.GetFval().Fval)
 	case c.GetIval() != nil:
-		return value{kind: 'n', n: new(big.Rat).SetInt64(int64(c.GetIval().Ival))}
+		return value{kind: isNum, num: new(big.Rat).SetInt64(int64(c.GetIval().Ival))}
 	}
 	return value{}
 }
 
-func (e evaluator) param(n int) value {
+// decimal reads plain decimals, which are int4, int8 or numeric: exact whatever they meet. Long ones
+// and other spellings are left alone.
+func decimal(s string) value {
+	if len(s) > 40 || strings.Trim(s, "0123456789.") != "" {
+		return value{}
+	}
+	if r, ok := new(big.Rat).SetString(s); ok {
+		return value{kind: isNum, num: r}
+	}
+	return value{}
+}
+
+// param is a bound value as the server gets it: text whose type the text around it decides.
+func (e *evaluator) param(n int) value {
 	if n < 1 || n > len(e.params) {
 		return value{}
 	}
 	raw := strings.TrimSpace(string(e.params[n-1]))
 	switch {
 	case raw == "null":
-		return value{kind: '0'}
-	case raw == "true", raw == "false":
-		return value{kind: 'b', b: raw == "true"}
-	case strings.HasPrefix(raw, `"`):
-		var s string
-		if json.Unmarshal([]byte(raw), &s) == nil {
-			return value{kind: 's', s: s}
-		}
-	default:
-		if r := number(raw); r != nil {
-			return value{kind: 'n', n: r}
+		return value{kind: isNull}
+	case raw == "" || raw[0] == '{' || raw[0] == '[':
+		return value{}
+	case raw[0] == '"':
+		if json.Unmarshal([]byte(raw), &raw) != nil {
+			return value{}
 		}
 	}
-	return value{}
+	return value{kind: isText, text: raw, param: n}
 }
 
-func (e evaluator) cast(c *pg.TypeCast) value {
+// cast knows literals and parameters cast to a plain type.
+func (e *evaluator) cast(c *pg.TypeCast) value {
 	v := e.eval(c.Arg)
-	names := strs(c.GetTypeName().GetNames())
-	if v.kind == 0 || v.kind == '0' || len(names) == 0 || len(c.TypeName.ArrayBounds) > 0 {
-		return v0(v)
-	}
-	switch names[len(names)-1] {
-	case "bool", "boolean":
-		if n := v.n; v.kind == 'n' {
-			return boolean(map[bool]ternary{true: yes, false: no}[n.Sign() != 0])
-		}
-		return boolean(v.asBool())
-	case "int2", "int4", "int8", "numeric", "float4", "float8":
-		if n := v.asNumber(); n != nil && n.IsInt() {
-			return value{kind: 'n', n: n}
-		}
-	case "text", "varchar":
-		if v.kind == 's' && len(c.TypeName.Typmods) == 0 {
-			return v
-		}
-	}
-	return value{}
-}
-
-// v0 keeps a null through a cast and drops everything else.
-func v0(v value) value {
-	if v.kind == '0' {
+	to, plain := plainCast(c.GetTypeName())
+	switch {
+	case !plain:
+		return value{}
+	case v.kind == isNull:
 		return v
 	}
+	switch to {
+	case "bool":
+		if v.kind == isBool || v.kind == isText {
+			return boolean(v.asBool())
+		}
+		if c.Arg.GetAConst().GetIval() != nil { // int4 alone has a cast to boolean
+			return boolean(map[bool]ternary{true: yes, false: no}[v.num.Sign() != 0])
+		}
+	case "int4", "int8", "numeric":
+		if v.kind == isText {
+			v = smallInt(v.text)
+		}
+		if v.kind == isNum && v.num.IsInt() && v.num.Num().IsInt64() && (to != "int4" || fitsInt4(v.num)) {
+			return v
+		}
+	case "text":
+		if v.kind == isText && (v.param == 0 || e.uses[v.param] == 1) {
+			return value{kind: isText, text: v.text}
+		}
+	}
 	return value{}
 }
 
-func (e evaluator) logic(b *pg.BoolExpr) ternary {
+func fitsInt4(n *big.Rat) bool { i := n.Num().Int64(); return i == int64(int32(i)) }
+
+// plainCast gives the type of a cast to a built-in type without modifiers.
+func plainCast(t *pg.TypeName) (string, bool) {
+	names := strs(t.GetNames())
+	if t == nil || len(t.ArrayBounds) > 0 || len(t.Typmods) > 0 || t.Setof || t.PctType ||
+		len(names) == 0 || len(names) > 2 || len(names) == 2 && names[0] != "pg_catalog" {
+		return "", false
+	}
+	name := names[len(names)-1]
+	return name, plainCasts[name]
+}
+
+var plainCasts = set(`bool int2 int4 int8 numeric text date timestamp timestamptz time interval uuid float4 float8 bytea`)
+
+// smallInt reads digits that mean the same number in every numeric type.
+func smallInt(s string) value {
+	if s == "" || len(s) > 7 || strings.Trim(s, "0123456789") != "" {
+		return value{}
+	}
+	return decimal(s)
+}
+
+// logic is SQL's three-valued logic, with x OR NOT x where x has a value in every row.
+func (e *evaluator) logic(b *pg.BoolExpr) value {
 	switch b.Boolop {
 	case pg.BoolExprType_NOT_EXPR:
-		return negate(e.eval(b.Args[0]).asBool())
+		v := e.eval(b.Args[0])
+		if v.kind == isField {
+			v.notIt = !v.notIt
+			return v
+		}
+		return boolean(negate(v.asBool()))
 	case pg.BoolExprType_AND_EXPR:
 		out := yes
 		for _, a := range b.Args {
 			switch t := e.eval(a).asBool(); {
 			case t == no:
-				return no
+				return boolean(no)
 			case t == unknown:
 				out = unknown
 			case t == null && out == yes:
 				out = null
 			}
 		}
-		return out
+		return boolean(out)
 	case pg.BoolExprType_OR_EXPR:
-		out := no
-		for i, a := range b.Args {
-			switch t := e.eval(a).asBool(); {
-			case t == yes:
-				return yes
-			case t == unknown:
-				out = unknown
-			case t == null && out == no:
-				out = null
-			}
-			for _, other := range b.Args[:min(i, maxComplements)] {
-				if e.complement(other, a) {
-					return yes
-				}
-			}
-		}
-		return out
+		return e.or(b.Args)
 	}
-	return unknown
+	return value{}
+}
+
+// claim is what an argument of OR says about one column.
+type claim struct {
+	col string
+	is  byte // 't' it is true, 'f' it is false, 'n' null, 'v' not null
+}
+
+func (e *evaluator) or(args []*pg.Node) value {
+	out := no
+	said := map[claim]bool{}
+	opposite := map[byte]byte{'t': 'f', 'f': 't', 'n': 'v', 'v': 'n'}
+	for _, a := range args {
+		v := e.eval(a)
+		switch t := v.asBool(); {
+		case t == yes:
+			return boolean(yes)
+		case t == unknown:
+			out = unknown
+		case t == null && out == no:
+			out = null
+		}
+		c, ok := e.claims(a, v)
+		if ok && said[claim{c.col, opposite[c.is]}] {
+			return boolean(yes)
+		}
+		said[c] = ok
+	}
+	return boolean(out)
+}
+
+// claims reads `col`, `NOT col` of a boolean column that is never null, and `col IS [NOT] NULL`.
+func (e *evaluator) claims(node *pg.Node, v value) (claim, bool) {
+	if v.kind == isField && v.col.NotNull && v.col.TypeOID == boolOID {
+		return claim{v.col.Name, map[bool]byte{false: 't', true: 'f'}[v.notIt]}, true
+	}
+	t := node.GetNullTest()
+	if t == nil {
+		return claim{}, false
+	}
+	if f := e.field(t.Arg.GetColumnRef()); f.kind == isField {
+		return claim{f.col.Name, map[bool]byte{true: 'n', false: 'v'}[t.Nulltesttype == pg.NullTestType_IS_NULL]}, true
+	}
+	return claim{}, false
 }
 
 func negate(t ternary) ternary {
@@ -252,123 +311,64 @@ func negate(t ternary) ternary {
 	return t
 }
 
-// complement tells whether one of a and b holds for every row.
-func (e evaluator) complement(a, b *pg.Node) bool {
-	if x, y := a.GetNullTest(), b.GetNullTest(); x != nil && y != nil {
-		return x.Nulltesttype != y.Nulltesttype && pure(x.Arg) && sameTree(x.Arg, y.Arg) && !isRow(x.Arg)
-	}
-	for range 2 {
-		if n := a.GetBoolExpr(); n != nil && n.Boolop == pg.BoolExprType_NOT_EXPR &&
-			pure(b) && e.notNull(b) && sameTree(n.Args[0], b) {
-			return true
+func (e *evaluator) nullTest(t *pg.NullTest) value {
+	is := unknown
+	switch v := e.eval(t.Arg); v.kind {
+	case isNull:
+		is = yes
+	case isBool, isNum:
+		is = no
+	case isText: // a bare parameter may be of a composite type
+		if v.param == 0 {
+			is = no
 		}
-		a, b = b, a
-	}
-	x, y := a.GetAExpr(), b.GetAExpr()
-	if x == nil || y == nil || x.Kind != pg.A_Expr_Kind_AEXPR_OP || y.Kind != pg.A_Expr_Kind_AEXPR_OP {
-		return false
-	}
-	against := map[string]string{"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-	op := symbol(x)
-	return op != "" && against[op] == symbol(y) && pure(a) && pure(b) && e.notNull(a) &&
-		sameTree(x.Lexpr, y.Lexpr) && sameTree(x.Rexpr, y.Rexpr)
-}
-
-func isRow(n *pg.Node) bool { return n.GetRowExpr() != nil }
-
-// symbol is the operator of an expression when it is unqualified.
-func symbol(x *pg.A_Expr) string {
-	if names := strs(x.Name); len(names) == 1 {
-		return names[0]
-	}
-	return ""
-}
-
-func (e evaluator) nullTest(t *pg.NullTest) ternary {
-	isNull := unknown
-	switch {
-	case isRow(t.Arg):
-	case e.eval(t.Arg).kind == '0':
-		isNull = yes
-	case e.notNull(t.Arg):
-		isNull = no
+	case isField:
+		if v.col.NotNull && !v.notIt {
+			is = no
+		}
 	}
 	if t.Nulltesttype == pg.NullTestType_IS_NOT_NULL {
-		return negate(isNull)
+		is = negate(is)
 	}
-	return isNull
+	return boolean(is)
 }
 
-func (e evaluator) boolTest(t *pg.BooleanTest) ternary {
-	v := e.eval(t.Arg).asBool()
-	if v == unknown {
-		switch {
-		case !e.notNull(t.Arg):
-		case t.Booltesttype == pg.BoolTestType_IS_NOT_UNKNOWN:
-			return yes
-		case t.Booltesttype == pg.BoolTestType_IS_UNKNOWN:
-			return no
+func (e *evaluator) boolTest(t *pg.BooleanTest) value {
+	v := e.eval(t.Arg)
+	is := v.asBool()
+	if is == unknown {
+		if v.kind != isField || !v.col.NotNull || v.col.TypeOID != boolOID {
+			return value{}
 		}
-		return unknown
+		switch t.Booltesttype {
+		case pg.BoolTestType_IS_NOT_UNKNOWN:
+			return boolean(yes)
+		case pg.BoolTestType_IS_UNKNOWN:
+			return boolean(no)
+		}
+		return value{}
 	}
-	want := map[pg.BoolTestType]ternary{
-		pg.BoolTestType_IS_TRUE: yes, pg.BoolTestType_IS_NOT_TRUE: yes,
-		pg.BoolTestType_IS_FALSE: no, pg.BoolTestType_IS_NOT_FALSE: no,
-		pg.BoolTestType_IS_UNKNOWN: null, pg.BoolTestType_IS_NOT_UNKNOWN: null,
-	}[t.Booltesttype]
-	is := no
-	if v == want {
-		is = yes
+	out := no
+	switch t.Booltesttype {
+	case pg.BoolTestType_IS_TRUE, pg.BoolTestType_IS_NOT_TRUE:
+		out = same(is == yes)
+	case pg.BoolTestType_IS_FALSE, pg.BoolTestType_IS_NOT_FALSE:
+		out = same(is == no)
+	case pg.BoolTestType_IS_UNKNOWN, pg.BoolTestType_IS_NOT_UNKNOWN:
+		out = same(is == null)
+	default:
+		return value{}
 	}
 	switch t.Booltesttype {
 	case pg.BoolTestType_IS_NOT_TRUE, pg.BoolTestType_IS_NOT_FALSE, pg.BoolTestType_IS_NOT_UNKNOWN:
-		return negate(is)
+		out = negate(out)
 	}
-	return is
+	return boolean(out)
 }
 
-// caseExpr is true when every branch that can be taken is.
-func (e evaluator) caseExpr(c *pg.CaseExpr) ternary {
-	if c.Arg != nil {
-		return unknown
-	}
-	for _, w := range c.Args {
-		when := w.GetCaseWhen()
-		t := e.eval(when.GetExpr()).asBool()
-		if t == no || t == null {
-			continue
-		}
-		if e.eval(when.GetResult()).asBool() != yes {
-			return unknown
-		}
-		if t == yes {
-			return yes
-		}
-	}
-	if c.Defresult == nil {
-		return unknown
-	}
-	if e.eval(c.Defresult).asBool() == yes {
+func same(b bool) ternary {
+	if b {
 		return yes
 	}
-	return unknown
-}
-
-// sublink knows sub-selects that read nothing.
-func (e evaluator) sublink(s *pg.SubLink) value {
-	sel := s.Subselect.GetSelectStmt()
-	if sel == nil || len(sel.FromClause) > 0 || sel.WhereClause != nil || sel.HavingClause != nil ||
-		sel.LimitCount != nil || sel.LimitOffset != nil || sel.Op != pg.SetOperation_SETOP_NONE ||
-		sel.WithClause != nil || len(sel.GroupClause) > 0 {
-		return value{}
-	}
-	switch s.SubLinkType {
-	case pg.SubLinkType_EXISTS_SUBLINK:
-		return boolean(yes)
-	case pg.SubLinkType_EXPR_SUBLINK:
-		if len(sel.TargetList) == 1 {
-			return e.eval(sel.TargetList[0].GetResTarget().GetVal())
-		}
-	}
-	return value{}
+	return no
 }

@@ -273,6 +273,32 @@ func (f *found) children(m protoreflect.Message, sc *scope, skip ...string) {
 	}
 }
 
+// visit calls see with a message and everything below it.
+func visit(m protoreflect.Message, see func(protoreflect.Message)) {
+	if !m.IsValid() {
+		return
+	}
+	if _, ok := m.Interface().(*pg.Node); ok {
+		if fd := m.WhichOneof(m.Descriptor().Oneofs().Get(0)); fd != nil && fd.Kind() == protoreflect.MessageKind {
+			visit(m.Get(fd).Message(), see)
+		}
+		return
+	}
+	see(m)
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case fd.Kind() != protoreflect.MessageKind:
+		case fd.IsList():
+			for i := range v.List().Len() {
+				visit(v.List().Get(i).Message(), see)
+			}
+		default:
+			visit(v.Message(), see)
+		}
+		return true
+	})
+}
+
 // with walks the CTEs of a statement and gives the scope of its body. Without RECURSIVE a CTE sees
 // only those before it; with it all see each other (parse_cte.c).
 func (f *found) with(w *pg.WithClause, sc *scope) *scope {

@@ -12,7 +12,7 @@ import (
 )
 
 // Delete builds DELETE FROM target [WHERE where]. Without a condition, or with one that is always
-// true, it needs ConfirmFullTable; the text then has no WHERE.
+// true, it needs ConfirmFullTable.
 func (g *Guard) Delete(ctx context.Context, cat Catalog, spec DeleteSpec) (*Statement, error) {
 	rel, err := g.writeTarget(ctx, cat, spec.Table, Delete)
 	if err != nil {
@@ -292,28 +292,27 @@ func (g *Guard) Insert(ctx context.Context, cat Catalog, spec InsertSpec) (*Stat
 	return s.finish(rel, v, nil), nil
 }
 
-// condition parses `where` and settles what no condition means.
+// condition parses `where` and settles what no condition means. What the agent wrote is never left
+// out: with the confirmation a condition that looks constant stands in the statement all the same, so
+// a wrong verdict costs a confirmation and no row. See TestConfirmedConditionStays.
 func (g *Guard) condition(where string, params []json.RawMessage, rel Relation, confirmed bool) (*expression, error) {
 	cond, err := parseCondition(where)
 	if err != nil {
 		return nil, err
 	}
-	if cond != nil && !alwaysTrue(cond.node, params, rel) {
-		return cond, nil
+	why := ""
+	switch {
+	case confirmed:
+	case cond == nil:
+		why = "The where is missing: the statement would change the whole table."
+	case alwaysTrue(cond.node, params, rel):
+		why = "The where is always true: the statement would change the whole table."
 	}
-	if !confirmed {
-		message := "The where is missing: the statement would change the whole table."
-		if cond != nil {
-			message = "The where is always true: the statement would change the whole table."
-		}
-		return nil, refusal.New(refusal.NoWhereClause, message,
+	if why != "" {
+		return nil, refusal.New(refusal.NoWhereClause, why,
 			"Give a where that picks the rows, or confirm_full_table: true if every row is meant.")
 	}
-	if cond != nil && len(params) > 0 {
-		return nil, refusal.New(refusal.InvalidInput, "The where is always true, so its params have no use.",
-			"Leave where and params out; confirm_full_table: true means every row.")
-	}
-	return nil, nil
+	return cond, nil
 }
 
 func (v *verdict) addTarget(rel Relation) { v.add(Name{Schema: rel.Schema, Name: rel.Name}, rel) }
