@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Difference says in what now differs from the approved blast radius, as part of a sentence
 // ("app.child: 40 rows when it was previewed, 41 now"); "" means that they are the same. Compared are
-// the rows of every table, as the sum of the three counts, and the reasons why a count is not the
+// the rows inserted, updated and deleted in every table, each by itself (a foreign key that set to null
+// and now cascades has the same sum), and the reasons why a count is not the
 // whole truth: a reason that is new, and one that is gone, is a difference. A table is the same one by
 // its OID, or by its name where either side has none. No rows are the same as no entry.
 //
@@ -33,7 +35,7 @@ func (approved BlastRadius) Difference(now BlastRadius) string {
 	}
 	type pair struct {
 		name     string
-		was, are int64
+		was, are [3]int64 // inserted, updated, deleted
 	}
 	var order []key // the approved tables first, as the person saw them
 	pairs := make(map[key]*pair)
@@ -48,14 +50,21 @@ func (approved BlastRadius) Difference(now BlastRadius) string {
 		return p
 	}
 	for i := range approved.Tables {
-		pairOf(&approved.Tables[i]).was += approved.Tables[i].Rows()
+		p := pairOf(&approved.Tables[i])
+		p.was = plus(p.was, &approved.Tables[i])
 	}
 	for i := range now.Tables {
-		pairOf(&now.Tables[i]).are += now.Tables[i].Rows()
+		p := pairOf(&now.Tables[i])
+		p.are = plus(p.are, &now.Tables[i])
 	}
 	for _, k := range order {
-		if p := pairs[k]; p.was != p.are {
-			return fmt.Sprintf("%s: %s when it was previewed, %d now", p.name, rowCount(p.was), p.are)
+		p := pairs[k]
+		was, are := p.was[0]+p.was[1]+p.was[2], p.are[0]+p.are[1]+p.are[2]
+		if was != are {
+			return fmt.Sprintf("%s: %s when it was previewed, %d now", p.name, rowCount(was), are)
+		}
+		if p.was != p.are {
+			return fmt.Sprintf("%s: %s when it was previewed, %s now", p.name, kinds(p.was), kinds(p.are))
 		}
 	}
 	for _, reason := range now.Unknown {
@@ -72,4 +81,19 @@ func (approved BlastRadius) Difference(now BlastRadius) string {
 		return fmt.Sprintf("%s in all when it was previewed, %d now", rowCount(approved.TotalRows), now.TotalRows)
 	}
 	return ""
+}
+
+func plus(c [3]int64, t *Table) [3]int64 {
+	return [3]int64{c[0] + t.Inserted, c[1] + t.Updated, c[2] + t.Deleted}
+}
+
+// kinds says what happened to rows, e.g. "2 updated, 1 deleted".
+func kinds(c [3]int64) string {
+	var parts []string
+	for i, word := range []string{"inserted", "updated", "deleted"} {
+		if c[i] != 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c[i], word))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

@@ -37,7 +37,7 @@ func TestDifference(t *testing.T) {
 		"nothing":               {plan.BlastRadius{}, plan.BlastRadius{}, ""},
 		"one row more":          {radius(), radius(table(1, func(t *plan.Table) { t.Updated++ })), "app.child: 40 rows when it was previewed, 41 now"},
 		"one row":               {radius(table(0, func(t *plan.Table) { t.Deleted = 1 })), radius(), "app.t: 1 row when it was previewed, 8 now"},
-		"another kind":          {radius(), radius(table(1, func(t *plan.Table) { t.Deleted, t.Updated, t.Inserted = 0, 0, 40 })), ""},
+		"another kind":          {radius(), radius(table(1, func(t *plan.Table) { t.Deleted, t.Updated, t.Inserted = 0, 0, 40 })), "app.child: 10 updated, 30 deleted when it was previewed, 40 inserted now"},
 		"another estimate":      {radius(), radius(table(1, func(t *plan.Table) { n := int64(9); t.RowsEstimate = &n })), ""},
 		"another order":         {radius(), radius(func(r *plan.BlastRadius) { r.Tables[0], r.Tables[1] = r.Tables[1], r.Tables[0] }), ""},
 		"between tables":        {radius(), radius(func(r *plan.BlastRadius) { r.Tables[0].Deleted++; r.Tables[1].Deleted-- }), "app.t: 8 rows when it was previewed, 9 now"},
