@@ -41,6 +41,9 @@ func parts(ctx context.Context, cfg config.Config, log *slog.Logger, warn func(s
 		MigrationRole:   cfg.Database.MigrationRole,
 		Logger:          log,
 		Warn:            warn,
+		// It happens before reads and before writes; the tighter of two promises holds for both.
+		DescribeTimeout:     min(cfg.Query.StatementTimeout, cfg.Write.StatementTimeout),
+		DescribeLockTimeout: cfg.Write.LockTimeout,
 	})
 	if err != nil {
 		return nil, nil, usage(err)

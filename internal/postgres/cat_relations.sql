@@ -1,5 +1,5 @@
 -- $1, $2: schemas ('' = by search_path) and names, in parallel. One row per name that exists:
--- its position and what pg_class and its neighbours say, as JSON.
+-- its position and what pg_class and its neighbours say, as JSON. The version's text is wire's.
 WITH RECURSIVE path AS (
   SELECT n.oid AS nsp, pg_catalog.min(p.ord) AS ord
   FROM pg_catalog.unnest(pg_catalog.current_schemas(true)) WITH ORDINALITY p(name, ord)
@@ -61,7 +61,7 @@ WITH RECURSIVE path AS (
   ) e
 )
 SELECT hit.ord, pg_catalog.json_build_object(
-  'OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname,
+  'OID', c.oid::bigint, 'Version', COALESCE({version}, ''), 'Schema', n.nspname, 'Name', c.relname,
   'Kind', pg_catalog.ascii(c.relkind::text), 'Persistence', pg_catalog.ascii(c.relpersistence::text),
   'Columns', (
     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
@@ -99,10 +99,13 @@ SELECT hit.ord, pg_catalog.json_build_object(
   'Below', (
     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
       'OID', bc.oid::bigint, 'Schema', bn.nspname, 'Name', bc.relname, 'Kind', pg_catalog.ascii(bc.relkind::text)) ORDER BY bc.oid)
-    FROM below b
+    FROM (SELECT below.oid FROM below WHERE below.root = c.oid
+          UNION SELECT i.indrelid FROM pg_catalog.pg_index i WHERE i.indexrelid = c.oid
+          UNION SELECT d.refobjid FROM pg_catalog.pg_depend d -- OWNED BY, serial and identity columns
+                WHERE c.relkind = 'S' AND d.classid = 1259 AND d.objid = c.oid AND d.refclassid = 1259 AND d.deptype IN ('a', 'i')) b
     JOIN pg_catalog.pg_class bc ON bc.oid = b.oid
     JOIN pg_catalog.pg_namespace bn ON bn.oid = bc.relnamespace
-    WHERE b.root = c.oid AND b.oid <> c.oid),
+    WHERE b.oid <> c.oid),
   'HasForeignPartition', EXISTS (
     SELECT FROM tree JOIN pg_catalog.pg_class tc ON tc.oid = tree.oid
     WHERE tree.root = c.oid AND tree.oid <> c.oid AND tc.relkind = 'f'),

@@ -17,7 +17,7 @@ import (
 
 var (
 	//go:embed cat_relations.sql
-	catRelationsSQL string
+	catRelationsText string
 	//go:embed cat_candidates.sql
 	catCandidatesSQL string
 	//go:embed cat_functions.sql
@@ -28,30 +28,45 @@ var (
 	catTypesSQL string
 )
 
-// catalogTTL is how long an answer may be given again without asking. What was relied upon is
-// asserted in the flush that runs the statement, so a stale answer costs a second try and nothing else.
+// catRelationsSQL reads a relation's version in the very query that reads the relation.
+var catRelationsSQL = strings.ReplaceAll(catRelationsText, "{version}", wire.RelationVersion("hit.root"))
+
+// catalogTTL is how long an answer may be given again without asking. What was relied upon is asserted in
+// the flush that runs the statement, so a stale answer costs a second try and nothing else. That holds
+// for functions and types that do not exist too.
 const catalogTTL = 30 * time.Second
+
+// missingTTL is the same for relations that do not exist, which nothing asserts. The guard asks afresh
+// before it says so to anybody.
+const missingTTL = 5 * time.Second
 
 // maxCached bounds the names remembered per kind.
 const maxCached = 5000
 
-// catalog implements [sqlguard.Catalog] for one pool. Names that do not exist are not remembered:
-// what was just created is found at once.
+// catalog implements [sqlguard.Catalog] for one pool.
 type catalog struct {
 	pool *Pool
 	now  func() time.Time
 
 	mu        sync.Mutex
-	relations cache[sqlguard.Relation]
-	functions cache[[]sqlguard.Routine]
-	operators cache[[]sqlguard.Routine]
-	types     cache[[]sqlguard.Routine]
+	relations cache[*sqlguard.Relation] // nil: there is none
+	functions cache[routines]           // by bare name
+	operators cache[routines]           // by symbol
+	types     cache[routines]
 	settings  cache[settings]
 }
 
+// routines are what a name means, and the version of it. exists tells a type without functions from none.
+type routines struct {
+	list    []sqlguard.Routine
+	version string
+	exists  bool
+}
+
 type settings struct {
-	version int
-	path    []string
+	version     int
+	path        []string
+	pathVersion string
 }
 
 func newCatalog(p *Pool) *catalog { return &catalog{pool: p, now: time.Now} }
@@ -92,86 +107,217 @@ func (c *catalog) forget() {
 	c.relations, c.functions, c.operators, c.types, c.settings = nil, nil, nil, nil, nil
 }
 
-// Lookup implements [sqlguard.Catalog]. Everything not cached is asked in one round trip.
+// bare are the names without their schemas.
+func bare(list []sqlguard.Name) []sqlguard.Name {
+	out := make([]sqlguard.Name, len(list))
+	for i, n := range list {
+		out[i] = sqlguard.Name{Name: n.Name}
+	}
+	return out
+}
+
+// Lookup implements [sqlguard.Catalog]. Everything not cached is asked in one round trip and read in one
+// snapshot, the versions with it.
 func (c *catalog) Lookup(ctx context.Context, q sqlguard.Lookup, fresh bool) (*sqlguard.Facts, error) {
 	now := c.now()
+	a := answer{}
 	c.mu.Lock()
-	relations, needRel := c.relations.split(q.Relations, now, fresh)
-	functions, needFun := c.functions.split(q.Functions, now, fresh)
-	operators, needOp := c.operators.split(q.Operators, now, fresh)
-	types, needTyp := c.types.split(q.Types, now, fresh)
-	set, needSet := c.settings.split([]sqlguard.Name{{}}, now, fresh)
+	a.relations, a.needRelations = c.relations.split(q.Relations, now, fresh)
+	a.functions, a.needFunctions = c.functions.split(bare(q.Functions), now, fresh)
+	a.operators, a.needOperators = c.operators.split(bare(q.Operators), now, fresh)
+	a.types, a.needTypes = c.types.split(q.Types, now, fresh)
+	a.settings, a.needSettings = c.settings.split([]sqlguard.Name{{}}, now, fresh)
 	c.mu.Unlock()
-
-	facts := &sqlguard.Facts{Relations: relations, Functions: functions, Operators: operators, Types: types}
-	if s, ok := set[sqlguard.Name{}]; ok {
-		facts.ServerVersion, facts.SearchPath = s.version, s.path
+	if !a.complete() {
+		f := a.questions()
+		if err := c.ask(ctx, f); err != nil {
+			return nil, err
+		}
+		c.mu.Lock()
+		moved := c.moved(&a)
+		if moved {
+			c.relations, c.functions, c.operators, c.types = nil, nil, nil, nil
+		}
+		c.remember(&a, now)
+		c.mu.Unlock()
+		if moved && !fresh {
+			return c.Lookup(ctx, q, true)
+		}
 	}
-	if len(needRel)+len(needFun)+len(needOp)+len(needTyp)+len(needSet) == 0 {
-		return facts, nil
-	}
+	return a.facts(q), nil
+}
 
-	f := catalogFlush{}
+// answer is what is known for one Lookup, and what is still to be asked.
+type answer struct {
+	relations                   map[sqlguard.Name]*sqlguard.Relation
+	functions, operators, types map[sqlguard.Name]routines
+	settings                    map[sqlguard.Name]settings
+	candidates                  []sqlguard.Name
+
+	needRelations, needFunctions, needOperators, needTypes, needSettings []sqlguard.Name
+}
+
+func (a *answer) complete() bool {
+	return len(a.needRelations)+len(a.needFunctions)+len(a.needOperators)+len(a.needTypes)+len(a.needSettings) == 0
+}
+
+// questions are the statements that ask for what is needed. The settings always come along: they are
+// cheap, and what "by search_path" meant belongs to the answer.
+func (a *answer) questions() *catalogFlush {
+	f := &catalogFlush{}
+	var set settings
 	f.step("SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.array_to_json(pg_catalog.current_schemas(true))",
 		nil, func(rows [][][]byte) error {
-			s := settings{}
 			var err error
-			if s.version, err = strconv.Atoi(string(rows[0][0])); err != nil {
+			if set.version, err = strconv.Atoi(string(rows[0][0])); err != nil {
 				return err
 			}
-			if err := json.Unmarshal(rows[0][1], &s.path); err != nil {
-				return err
-			}
-			facts.ServerVersion, facts.SearchPath = s.version, s.path
-			c.settings.put(sqlguard.Name{}, s, now.Add(catalogTTL))
-			return nil
+			return json.Unmarshal(rows[0][1], &set.path)
 		})
-	if len(needRel) > 0 {
-		schemas, names := columns(needRel)
+	if len(a.needRelations) > 0 {
+		schemas, names := columns(a.needRelations)
 		f.step(catRelationsSQL, [][]byte{schemas, names}, func(rows [][][]byte) error {
-			return each(rows, needRel, func(n sqlguard.Name, r sqlguard.Relation) {
-				facts.Relations[n] = r
-				c.relations.put(n, r, now.Add(catalogTTL))
-			})
+			for _, n := range a.needRelations {
+				a.relations[n] = nil
+			}
+			return each(rows, a.needRelations, func(n sqlguard.Name, r sqlguard.Relation) { a.relations[n] = &r })
 		})
 		f.step(catCandidatesSQL, [][]byte{schemas, names}, func(rows [][][]byte) error {
 			for _, row := range rows {
-				facts.Candidates = append(facts.Candidates, sqlguard.Name{Schema: string(row[0]), Name: string(row[1])})
+				a.candidates = append(a.candidates, sqlguard.Name{Schema: string(row[0]), Name: string(row[1])})
 			}
 			return nil
 		})
 	}
-	routines := func(sql string, params [][]byte, need []sqlguard.Name, into map[sqlguard.Name][]sqlguard.Routine, keep *cache[[]sqlguard.Routine]) {
-		if len(need) == 0 {
-			return
-		}
-		f.step(sql, params, func(rows [][][]byte) error {
-			got := map[sqlguard.Name][]sqlguard.Routine{}
-			err := each(rows, need, func(n sqlguard.Name, r sqlguard.Routine) { got[n] = append(got[n], r) })
-			for n, list := range got {
-				into[n] = list
-				keep.put(n, list, now.Add(catalogTTL))
-			}
-			return err
-		})
+	if need := a.needFunctions; len(need) > 0 {
+		_, names := columns(need)
+		f.step(catFunctionsSQL, [][]byte{names}, overloads(need, a.functions))
 	}
-	schemas, names := columns(needFun)
-	routines(catFunctionsSQL, [][]byte{schemas, names}, needFun, functions, &c.functions)
-	_, names = columns(needOp)
-	routines(catOperatorsSQL, [][]byte{names}, needOp, operators, &c.operators)
-	if len(needTyp) > 0 {
-		schemas, names := columns(needTyp)
+	if need := a.needOperators; len(need) > 0 {
+		_, names := columns(need)
+		f.step(catOperatorsSQL, [][]byte{names}, overloads(need, a.operators))
+	}
+	if need := a.needTypes; len(need) > 0 {
+		schemas, names := columns(need)
 		f.step(catTypesSQL, [][]byte{schemas, names}, func(rows [][][]byte) error {
-			return each(rows, needTyp, func(n sqlguard.Name, list []sqlguard.Routine) {
-				facts.Types[n] = list
-				c.types.put(n, list, now.Add(catalogTTL))
-			})
+			for _, n := range need {
+				a.types[n] = routines{}
+			}
+			return each(rows, need, func(n sqlguard.Name, list []sqlguard.Routine) { a.types[n] = routines{list: list, exists: true} })
 		})
 	}
-	if err := c.ask(ctx, &f); err != nil {
-		return nil, err
+	a.versions(f, &set)
+	return f
+}
+
+// overloads reads rows of one routine each.
+func overloads(need []sqlguard.Name, into map[sqlguard.Name]routines) func([][][]byte) error {
+	return func(rows [][][]byte) error {
+		for _, n := range need {
+			into[n] = routines{}
+		}
+		return each(rows, need, func(n sqlguard.Name, r sqlguard.Routine) {
+			into[n] = routines{list: append(into[n].list, r), exists: true}
+		})
 	}
-	return facts, nil
+}
+
+// versions asks for the versions of the names; those of relations came with them. It is the last step.
+func (a *answer) versions(f *catalogFlush, set *settings) {
+	keys := []wire.Fact{{Kind: wire.FactPath}}
+	put := []func(string){func(v string) {
+		set.pathVersion = v
+		a.settings[sqlguard.Name{}] = *set
+	}}
+	want := func(kind byte, need []sqlguard.Name, into map[sqlguard.Name]routines) {
+		for _, n := range need {
+			keys = append(keys, wire.Fact{Kind: kind, Key: n.Name})
+			put = append(put, func(v string) {
+				r := into[n]
+				r.version = v
+				into[n] = r
+			})
+		}
+	}
+	want(wire.FactFunction, a.needFunctions, a.functions)
+	want(wire.FactOperator, a.needOperators, a.operators)
+	want(wire.FactType, a.needTypes, a.types)
+	step := wire.ReadFacts(keys)
+	f.step(step.SQL, step.Params, func(rows [][][]byte) error {
+		facts := wire.FactsOf(wire.Result{Rows: rows})
+		if len(facts) != len(keys) {
+			return fmt.Errorf("%d versions for %d names", len(facts), len(keys))
+		}
+		for i, fact := range facts {
+			put[i](fact.Version)
+		}
+		return nil
+	})
+}
+
+// moved tells whether the search path is not the one under which the rest was remembered.
+func (c *catalog) moved(a *answer) bool {
+	before, ok := c.settings[sqlguard.Name{}]
+	return ok && before.value.pathVersion != a.settings[sqlguard.Name{}].pathVersion
+}
+
+// remember keeps what was asked.
+func (c *catalog) remember(a *answer, now time.Time) {
+	for _, n := range a.needRelations {
+		ttl := catalogTTL
+		if a.relations[n] == nil {
+			ttl = missingTTL
+		}
+		c.relations.put(n, a.relations[n], now.Add(ttl))
+	}
+	keep := func(to *cache[routines], need []sqlguard.Name, from map[sqlguard.Name]routines) {
+		for _, n := range need {
+			to.put(n, from[n], now.Add(catalogTTL))
+		}
+	}
+	keep(&c.functions, a.needFunctions, a.functions)
+	keep(&c.operators, a.needOperators, a.operators)
+	keep(&c.types, a.needTypes, a.types)
+	c.settings.put(sqlguard.Name{}, a.settings[sqlguard.Name{}], now.Add(catalogTTL))
+}
+
+// facts puts the answer into the guard's words.
+func (a *answer) facts(q sqlguard.Lookup) *sqlguard.Facts {
+	set := a.settings[sqlguard.Name{}]
+	facts := &sqlguard.Facts{
+		ServerVersion: set.version, SearchPath: set.path, PathVersion: set.pathVersion, Candidates: a.candidates,
+		Relations: map[sqlguard.Name]sqlguard.Relation{}, Functions: map[sqlguard.Name][]sqlguard.Routine{},
+		Operators: map[sqlguard.Name][]sqlguard.Routine{}, Types: map[sqlguard.Name][]sqlguard.Routine{},
+		FunctionVersions: map[string]string{}, OperatorVersions: map[string]string{}, TypeVersions: map[sqlguard.Name]string{},
+	}
+	for n, r := range a.relations {
+		if r != nil {
+			facts.Relations[n] = *r
+		}
+	}
+	for _, n := range q.Functions {
+		known := a.functions[sqlguard.Name{Name: n.Name}]
+		facts.FunctionVersions[n.Name] = known.version
+		for _, r := range known.list {
+			if n.Schema == "" && r.OnPath || n.Schema != "" && r.Schema == n.Schema {
+				facts.Functions[n] = append(facts.Functions[n], r)
+			}
+		}
+	}
+	for _, n := range q.Operators {
+		known := a.operators[sqlguard.Name{Name: n.Name}]
+		facts.OperatorVersions[n.Name] = known.version
+		if known.exists {
+			facts.Operators[n] = known.list
+		}
+	}
+	for n, known := range a.types {
+		facts.TypeVersions[n] = known.version
+		if known.exists {
+			facts.Types[n] = known.list
+		}
+	}
+	return facts
 }
 
 // catalogFlush pairs statements with what reads their rows.
@@ -190,7 +336,7 @@ func (c *catalog) ask(ctx context.Context, f *catalogFlush) error {
 		bounded, cancel := context.WithTimeout(ctx, catalogPatience)
 		defer cancel()
 		head := wire.Segment{
-			{SQL: "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED READ ONLY"},
+			{SQL: "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"}, // one snapshot
 			{SQL: catalogTimeouts},
 		}
 		return s.Flush(bounded, append(head, f.steps...), wire.Segment{{SQL: "ROLLBACK"}})
@@ -207,8 +353,6 @@ func (c *catalog) ask(ctx context.Context, f *catalogFlush) error {
 		}
 		return fmt.Errorf("asking the catalog: %w", e)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for i, take := range f.take {
 		if err := take(replies[0].Results[i+2].Rows); err != nil {
 			return fmt.Errorf("reading the catalog's answer: %w", err)
@@ -247,23 +391,5 @@ func columns(list []sqlguard.Name) (schemas, names []byte) {
 	for i, name := range list {
 		s[i], n[i] = name.Schema, name.Name
 	}
-	return textArray(s), textArray(n)
-}
-
-var arrayEscape = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
-// textArray renders strings as an array literal.
-func textArray(list []string) []byte {
-	var b strings.Builder
-	b.WriteByte('{')
-	for i, v := range list {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('"')
-		_, _ = arrayEscape.WriteString(&b, v)
-		b.WriteByte('"')
-	}
-	b.WriteByte('}')
-	return []byte(b.String())
+	return wire.TextArray(s), wire.TextArray(n)
 }

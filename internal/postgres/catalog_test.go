@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jpka/sw-postgres-mcp/internal/postgres"
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 )
 
@@ -226,11 +227,44 @@ func TestCatalogCaches(t *testing.T) {
 	}))
 	require.Len(t, lookup(t, b.Readonly(), q, false).Relations[n].Columns, 2, "and is remembered")
 
-	// A name that did not exist is found as soon as it does.
-	late := sqlguard.Lookup{Relations: []sqlguard.Name{{Name: "c2"}}}
+	// A name that did not exist is not asked for again at once, and yet the guard finds it as soon as it
+	// does: it asks afresh before it says that there is nothing.
+	late := sqlguard.Lookup{Relations: []sqlguard.Name{{Name: "c2"}}, Functions: []sqlguard.Name{{Name: "c2"}}, Types: []sqlguard.Name{{Name: "c3"}}}
 	require.Empty(t, lookup(t, b.Readonly(), late, false).Relations)
-	b.PG.Exec(t, "CREATE TABLE c2 (id int)")
+	b.PG.Exec(t, "CREATE TABLE c2 (id int); GRANT SELECT ON c2 TO readonly")
+	require.Zero(t, r.count(func() { require.Empty(t, lookup(t, b.Readonly(), late, false).Relations) }))
+	mustQuery(t, b, "SELECT * FROM c2")
 	require.Len(t, lookup(t, b.Readonly(), late, false).Relations, 1)
+
+	// So what is no column and no type costs nothing the second time either.
+	b.PG.Exec(t, "CREATE FUNCTION twice(c2) RETURNS int STABLE LANGUAGE sql AS 'SELECT 2 * $1.id'; INSERT INTO c2 VALUES (3)")
+	for _, sql := range []string{"SELECT x.n FROM (SELECT lower('A') AS n) x", "SELECT c2.twice FROM c2", "SELECT float8('1')"} {
+		mustQuery(t, b, sql)
+		require.Equal(t, 1, r.count(func() { mustQuery(t, b, sql) }), sql)
+	}
+}
+
+// An index, and a sequence that belongs to a column, say whose they are: the table's entry in the
+// allowlist is theirs.
+func TestCatalogBelow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.PG.Exec(t, catalogSchema+"; CREATE SEQUENCE app.alone; CREATE INDEX parts_k ON app.parts (k)")
+	list, err := sqlguard.ParseAllowlist(nil, []string{"app.plain", "app.parts"})
+	require.NoError(t, err)
+	guard := sqlguard.New(sqlguard.Policy{Write: list})
+	for sql, ok := range map[string]bool{
+		"DROP INDEX app.plain_note": true, "DROP INDEX app.parts_k": true, "ALTER INDEX app.plain_note RENAME TO x": true,
+		"ALTER SEQUENCE app.plain_ser_seq INCREMENT 2": true, "ALTER SEQUENCE app.plain_id_seq INCREMENT 2": true,
+		"DROP SEQUENCE app.alone": false, "DROP TABLE app.lookup": false,
+	} {
+		_, err := guard.Migration(t.Context(), b.Writer().Catalog(), sql)
+		if ok {
+			require.NoError(t, err, sql)
+		} else {
+			require.True(t, refusal.Is(err, refusal.TableNotWritable), "%s: %v", sql, err)
+		}
+	}
 }
 
 // A view under DDL must not block the guard for longer than the lock timeout.

@@ -22,6 +22,9 @@ type Options struct {
 	Warn func(string)
 	// AcquireTimeout bounds the wait for a connection, dialing included; 0 = 5 s.
 	AcquireTimeout time.Duration
+	// DescribeTimeout and DescribeLockTimeout are statement_timeout and lock_timeout while the server is
+	// asked for the types of a statement's parameters; 0 = 10 s and 3 s.
+	DescribeTimeout, DescribeLockTimeout time.Duration
 }
 
 // DB holds the two pools.
@@ -61,6 +64,12 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	if o.AcquireTimeout <= 0 {
 		o.AcquireTimeout = 5 * time.Second
+	}
+	if o.DescribeTimeout <= 0 {
+		o.DescribeTimeout = 10 * time.Second
+	}
+	if o.DescribeLockTimeout <= 0 {
+		o.DescribeLockTimeout = 3 * time.Second
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -183,7 +183,7 @@ func detailStep(list []*entry) wire.Step {
 			locked[i] = "t"
 		}
 	}
-	return wire.Step{SQL: describeDetailSQL, Params: [][]byte{textArray(oids), textArray(locked), textArray(partitions)}}
+	return wire.Step{SQL: describeDetailSQL, Params: [][]byte{wire.TextArray(oids), wire.TextArray(locked), wire.TextArray(partitions)}}
 }
 
 // detail adds columns, keys and the rest to list, without the keys that lead to hidden tables.

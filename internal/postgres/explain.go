@@ -35,9 +35,10 @@ func (p *Pool) Explain(ctx context.Context, st *sqlguard.Statement, timeout time
 			return nil, err
 		}
 		f := newReadFlush(s, timeout)
-		f.add("fraction", wire.Step{SQL: "SELECT pg_catalog.set_config('cursor_tuple_fraction', '1', true)"})
+		f.Add("fraction", wire.Step{SQL: "SELECT pg_catalog.set_config('cursor_tuple_fraction', '1', true)"})
 		f.agent("explain", explainPrefix, st.SQL(), params)
-		f.witness("witness", st.LockClosure(), false)
+		f.Add("witness", wire.Witness(st.LockClosure(), f.mark, false))
+		f.Add("facts", wire.AssertFacts(st.Facts(), f.mark))
 		replies, err := f.send(bounded, s, nil)
 		if err != nil {
 			return replies, err
@@ -45,7 +46,7 @@ func (p *Pool) Explain(ctx context.Context, st *sqlguard.Statement, timeout time
 		if err := f.refuse(ctx, s, replies[0], refusal.ExplainFailed); err != nil {
 			return replies, err
 		}
-		rows := replies[0].Results[f.position("explain")].Rows
+		rows := replies[0].Results[f.Index("explain")].Rows
 		if len(rows) != 1 || len(rows[0]) != 1 || !json.Valid(rows[0][0]) {
 			return replies, errors.New("reading a plan: it is not one JSON value")
 		}

@@ -12,21 +12,21 @@ import (
 func (p *Pool) RunUnguarded(ctx context.Context, sql string, closure []uint32) (rows [][][]byte, err error) {
 	_, err = p.read(ctx, func(s *Session) ([]wire.Reply, error) {
 		f := newReadFlush(s, 0)
-		f.steps[1].Params[0] = []byte("5000")
-		f.steps[1].Params[1] = []byte("5000")
+		f.Steps()[1].Params[0] = []byte("5000")
+		f.Steps()[1].Params[1] = []byte("5000")
 		f.agent("declare", declare, sql, nil)
 		if closure != nil {
-			f.witness("witness", closure, false)
+			f.Add("witness", wire.Witness(closure, f.mark, false))
 		}
-		f.add("fetch", wire.Step{SQL: "FETCH FORWARD 1000 FROM sw_c"})
+		f.Add("fetch", wire.Step{SQL: "FETCH FORWARD 1000 FROM sw_c"})
 		if closure != nil {
-			f.witness("witness2", closure, true)
+			f.Add("witness2", wire.Witness(closure, f.mark, true))
 		}
 		replies, err := f.send(ctx, s, nil)
 		if err != nil {
 			return replies, err
 		}
-		if fetch := f.position("fetch"); len(replies[0].Results) > fetch {
+		if fetch := f.Index("fetch"); len(replies[0].Results) > fetch {
 			rows = replies[0].Results[fetch].Rows
 		}
 		return replies, f.refuse(ctx, s, replies[0], refusal.QueryFailed)
@@ -38,8 +38,8 @@ func (p *Pool) RunUnguarded(ctx context.Context, sql string, closure []uint32) (
 func (p *Pool) ExplainUnguarded(ctx context.Context, sql string) error {
 	_, err := p.read(ctx, func(s *Session) ([]wire.Reply, error) {
 		f := newReadFlush(s, 0)
-		f.steps[1].Params[0] = []byte("5000")
-		f.steps[1].Params[1] = []byte("5000")
+		f.Steps()[1].Params[0] = []byte("5000")
+		f.Steps()[1].Params[1] = []byte("5000")
 		f.agent("explain", explainPrefix, sql, nil)
 		replies, err := f.send(ctx, s, nil)
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -20,7 +22,8 @@ import (
 // JSON text for a json or jsonb target and else a Postgres array.
 //
 // Only if one of them is an array is the server asked for the types of sql's parameters, in the
-// transaction the session is in, or else in one of its own that is rolled back. What the server
+// transaction the session is in (whose timeouts then hold), or else in one of its own that is bounded by
+// [Options.DescribeTimeout] and DescribeLockTimeout and rolled back. What the server
 // then says of sql comes back as a *wire.ServerError. Parameters that cannot be text in Postgres
 // are refused (INVALID_INPUT).
 func (s *Session) EncodeParams(ctx context.Context, sql string, params []json.RawMessage) ([][]byte, error) {
@@ -246,8 +249,10 @@ func (s *Session) describe(ctx context.Context, sql string) ([]uint32, error) {
 	own := s.pc.TxStatus() == 'I'
 	p := s.pc.StartPipeline(ctx)
 	if own {
+		ms := func(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
 		p.SendQueryParams("BEGIN READ ONLY", nil, nil, nil, nil)
-		p.SendQueryParams("SELECT pg_catalog.set_config('lock_timeout', '3000', true)", nil, nil, nil, nil)
+		p.SendQueryParams("SELECT pg_catalog.set_config('statement_timeout', $1, true), pg_catalog.set_config('lock_timeout', $2, true)",
+			text(ms(s.pool.opts.DescribeTimeout), ms(s.pool.opts.DescribeLockTimeout)), nil, nil, nil)
 	}
 	p.SendPrepare("", sql, nil)
 	if own {

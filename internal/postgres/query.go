@@ -41,7 +41,9 @@ const declare = "DECLARE sw_c NO SCROLL CURSOR FOR "
 // Query runs a checked read in one flush: READ ONLY, behind DECLARE CURSOR (there a COMMIT is a
 // syntax error and a data-modifying WITH is refused), read with a bound, always rolled back. Before
 // a row is read, and again after, the relations this backend has locked must be among those that
-// the guard saw.
+// the guard saw, and what the guard relied upon must still be so: else the refusal is joined with
+// [wire.ErrStaleCatalog], this pool's catalog has forgotten what it knew, and the text can be guarded and
+// run once more. See TestStaleViewIsNotRun.
 //
 // Refusals: QUERY_FAILED, STATEMENT_TIMEOUT, LOCK_TIMEOUT, TABLE_NOT_ALLOWLISTED, TOO_BUSY,
 // DATABASE_UNAVAILABLE, INVALID_INPUT. See TestQueryIsOneRoundTrip, TestS21QueryIsBounded.
@@ -105,12 +107,12 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	closure := q.statement.LockClosure()
 	f := newReadFlush(s, q.limits.Timeout)
 	f.agent("declare", declare, q.statement.SQL(), params)
-	f.witness("witness", closure, false)
-	f.routines(q.statement.Routines())
-	f.add("fetch", wire.Step{SQL: fmt.Sprintf("FETCH FORWARD %d FROM sw_c", q.limits.Rows+1)})
-	f.witness("witness2", closure, true)
+	f.Add("witness", wire.Witness(closure, f.mark, false))
+	f.Add("facts", wire.AssertFacts(q.statement.Facts(), f.mark))
+	f.Add("fetch", wire.Step{SQL: fmt.Sprintf("FETCH FORWARD %d FROM sw_c", q.limits.Rows+1)})
+	f.Add("witness2", wire.Witness(closure, f.mark, true))
 
-	fetch := f.position("fetch")
+	fetch := f.Index("fetch")
 	running, stop := context.WithCancel(bounded)
 	defer stop()
 	replies, err := f.send(running, s, func(segment, step int, columns []wire.Column, row [][]byte) {
@@ -243,9 +245,7 @@ func (q *query) render(ctx context.Context, s *Session) error {
 // unwitnessed tells whether the byte bound cut the second witness off where functions outside
 // pg_catalog may have read something.
 func (q *query) unwitnessed() bool {
-	return q.unproven && slices.ContainsFunc(q.statement.Routines(), func(r sqlguard.Routine) bool {
-		return r.OID >= firstUserOID
-	})
+	return q.unproven && q.statement.CallsOutside()
 }
 
 // uniqueNames gives columns of equal name a suffix that no other column has.

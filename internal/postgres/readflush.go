@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -17,17 +15,8 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
 
-var (
-	//go:embed witness.sql
-	witnessSQL string
-	//go:embed routines.sql
-	routinesSQL string
-	//go:embed readset.sql
-	readSetSQL string
-)
-
-// firstUserOID is FirstNormalObjectId of access/transam.h: relations below were made by initdb.
-const firstUserOID = 16384
+//go:embed readset.sql
+var readSetSQL string
 
 // readLockTimeout bounds the wait for a lock in a read; a SELECT only waits for DDL.
 const readLockTimeout = 3 * time.Second
@@ -38,22 +27,16 @@ const timeoutSetting = "query.statementTimeoutMs"
 // readFlush is the one flush of a read: named steps of a READ ONLY transaction, and a segment that
 // rolls it back and drops the advisory locks that a ROLLBACK leaves.
 type readFlush struct {
-	steps wire.Segment
-	names []string
-	mark  string
-}
-
-func (f *readFlush) add(name string, step wire.Step) {
-	f.steps = append(f.steps, step)
-	f.names = append(f.names, name)
+	wire.Script
+	mark string
 }
 
 // newReadFlush begins the transaction. Everything the server reads afterwards is bounded by timeout.
 func newReadFlush(s *Session, timeout time.Duration) *readFlush {
-	f := &readFlush{mark: newMark()}
-	f.add("begin", wire.Step{SQL: "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED READ ONLY"})
+	f := &readFlush{mark: wire.NewMark()}
+	f.Add("begin", wire.Step{SQL: "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED READ ONLY"})
 	ms := func(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
-	f.add("set", wire.Step{SQL: readSetSQL, Params: text(
+	f.Add("set", wire.Step{SQL: readSetSQL, Params: text(
 		ms(timeout), ms(min(timeout, readLockTimeout)), ms(2*timeout+10*time.Second), s.facts.role, f.mark)})
 	return f
 }
@@ -61,35 +44,13 @@ func newReadFlush(s *Session, timeout time.Duration) *readFlush {
 // agent adds agent text behind a prefix of ours, in whose grammar transaction control is an error.
 // See TestS11GrammarIsAWall.
 func (f *readFlush) agent(name, prefix, sql string, params [][]byte) {
-	f.add(name, wire.Step{SQL: prefix + sql, Params: params, PrefixRunes: utf8.RuneCountInString(prefix)})
-}
-
-// witness fails the flush when a relation is locked that the guard did not see.
-func (f *readFlush) witness(name string, closure []uint32, letSystemPass bool) {
-	f.add(name, wire.Step{SQL: witnessSQL, Params: text(oidArray(closure), f.mark, strconv.FormatBool(letSystemPass))})
-}
-
-// routines fails the flush when a function is no longer as volatile as the guard was told.
-func (f *readFlush) routines(list []sqlguard.Routine) {
-	var oids []uint32
-	var volatility []string
-	for _, r := range list {
-		if r.OID >= firstUserOID {
-			oids = append(oids, r.OID)
-			volatility = append(volatility, string(r.Volatility))
-		}
-	}
-	if len(oids) > 0 {
-		f.add("routines", wire.Step{SQL: routinesSQL, Params: [][]byte{
-			[]byte(oidArray(oids)), textArray(volatility), []byte(f.mark),
-		}})
-	}
+	f.Add(name, wire.Step{SQL: prefix + sql, Params: params, PrefixRunes: utf8.RuneCountInString(prefix)})
 }
 
 // send runs the flush. It returns the first segment's reply; a connection whose state is not
 // certain afterwards is discarded.
 func (f *readFlush) send(ctx context.Context, s *Session, sink rowSink) ([]wire.Reply, error) {
-	replies, err := s.flush(ctx, []wire.Segment{f.steps, {
+	replies, err := s.flush(ctx, []wire.Segment{f.Steps(), {
 		{SQL: "ROLLBACK"}, {SQL: "SELECT pg_catalog.pg_advisory_unlock_all()"},
 	}}, sink)
 	if err != nil {
@@ -106,24 +67,6 @@ func (f *readFlush) send(ctx context.Context, s *Session, sink rowSink) ([]wire.
 	return replies, nil
 }
 
-// failed names the step that a reply's error belongs to, "" without one.
-func (f *readFlush) failed(r wire.Reply) string {
-	if r.Err == nil || len(r.Results) >= len(f.names) {
-		return ""
-	}
-	return f.names[len(r.Results)]
-}
-
-// position is the index of a step.
-func (f *readFlush) position(name string) int {
-	for i, n := range f.names {
-		if n == name {
-			return i
-		}
-	}
-	return -1
-}
-
 // refuse turns the reply's error into what the agent reads, by the step it belongs to. It is nil
 // without an error.
 func (f *readFlush) refuse(ctx context.Context, s *Session, r wire.Reply, fallback refusal.Code) error {
@@ -133,24 +76,9 @@ func (f *readFlush) refuse(ctx context.Context, s *Session, r wire.Reply, fallba
 	if ctx.Err() != nil && r.Err.SQLState == "57014" {
 		return fmt.Errorf("running a read: %w", ctx.Err())
 	}
-	step := f.failed(r)
-	if r.Err.SQLState == "22P02" && strings.Contains(r.Err.Message, f.mark) {
-		switch step {
-		case "set":
-			s.Discard()
-			return refusal.New(refusal.DatabaseUnavailable,
-				"the server connection does not have the role or the settings that were checked",
-				"the operator should look at the connection pooler; then call again")
-		case "routines":
-			s.pool.catalog.forget()
-			return refusal.New(refusal.FunctionNotAllowed, "a function that the statement calls was just changed", "call again")
-		default:
-			s.pool.catalog.forget()
-			s.pool.db.log.Warn("a read touched relations that were not recognised", "pool", s.pool.role.String(), "step", step)
-			return refusal.New(refusal.TableNotAllowlisted,
-				"the statement reads a table that is not allowlisted, or that could not be recognised in its text",
-				"write schema-qualified names of tables that describe_schema shows, and leave out functions that read other tables")
-		}
+	step := f.Failed(r)
+	if rest, ok := wire.Marked(r.Err, f.mark); ok {
+		return f.contradicted(s, step, rest, fallback)
 	}
 	o := wire.RefuseOptions{
 		Fallback: fallback, TimeoutSetting: timeoutSetting,
@@ -162,23 +90,30 @@ func (f *readFlush) refuse(ctx context.Context, s *Session, r wire.Reply, fallba
 	return wire.Refuse(r.Err, o)
 }
 
-// newMark is a random text for errors that a step raises on purpose, so that an agent's own bad
-// cast is never taken for one of ours.
-func newMark() string {
-	var b [12]byte
-	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
-	return "sw_" + hex.EncodeToString(b[:]) + " "
-}
-
-func oidArray(oids []uint32) string {
-	b := []byte{'{'}
-	for i, oid := range oids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendUint(b, uint64(oid), 10)
+// contradicted is the answer when a step found the world to be another than was believed.
+func (f *readFlush) contradicted(s *Session, step, found string, fallback refusal.Code) error {
+	if step == "set" {
+		s.Discard()
+		return refusal.New(refusal.DatabaseUnavailable,
+			"the server connection does not have the role or the settings that were checked",
+			"the operator should look at the connection pooler; then call again")
 	}
-	return string(append(b, '}'))
+	s.pool.catalog.forget()
+	if step == "facts" {
+		if strings.HasPrefix(found, string(rune(wire.FactPath))) {
+			s.Discard() // connections of one pool that differ would contradict each other for ever
+		}
+		return errors.Join(refusal.New(fallback,
+			"a table, view, function or type that the statement uses was changed while it was being checked", "call again"), wire.ErrStaleCatalog)
+	}
+	s.pool.db.log.Warn("a read touched relations that were not recognised", "pool", s.pool.role.String(), "step", step, "relations", found)
+	refused := refusal.New(refusal.TableNotAllowlisted,
+		"the statement reads a table that is not allowlisted, or that could not be recognised in its text",
+		"write schema-qualified names of tables that describe_schema shows, and leave out functions that read other tables")
+	if step != "witness" { // behind FETCH: it has run
+		return refused
+	}
+	return errors.Join(refused, wire.ErrStaleCatalog)
 }
 
 // encodeFor renders a statement's parameters; what the server says of them is a refusal.

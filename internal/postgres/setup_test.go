@@ -67,3 +67,12 @@ func seg(sql ...string) wire.Segment {
 	}
 	return s
 }
+
+// setupOn opens both pools once more on the same database.
+func setupOn(t *testing.T, b *bundle) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), postgres.Options{ReadonlyURL: b.PG.Readonly, WriterURL: b.PG.Writer, MaxConnections: 2})
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	return db
+}

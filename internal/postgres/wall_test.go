@@ -8,6 +8,7 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/postgres"
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
 
 // TestS11GrammarIsAWall runs what must never change anything through the readonly pool with the
@@ -178,6 +179,7 @@ func TestWitnessAfterDDL(t *testing.T) {
 	b.PG.Exec(t, "CREATE TABLE ev_2 PARTITION OF ev FOR VALUES FROM (10) TO (20)")
 	_, err := b.Readonly().Query(t.Context(), st, postgres.QueryLimits{})
 	require.True(t, refusal.Is(err, refusal.TableNotAllowlisted), "%v", err)
+	require.ErrorIs(t, err, wire.ErrStaleCatalog)
 	mustQuery(t, b, "SELECT * FROM ev")
 
 	// The same for a function that became volatile.
@@ -185,5 +187,8 @@ func TestWitnessAfterDDL(t *testing.T) {
 	st = guarded(t, b.Readonly(), "SELECT calm()")
 	b.PG.Exec(t, `CREATE OR REPLACE FUNCTION calm() RETURNS int VOLATILE LANGUAGE sql AS 'SELECT 2'`)
 	_, err = b.Readonly().Query(t.Context(), st, postgres.QueryLimits{})
-	require.True(t, refusal.Is(err, refusal.FunctionNotAllowed), "%v", err)
+	require.True(t, refusal.Is(err, refusal.QueryFailed), "%v", err)
+	require.ErrorIs(t, err, wire.ErrStaleCatalog)
+	_, err = sqlguard.New(sqlguard.Policy{}).Read(t.Context(), b.Readonly().Catalog(), "SELECT calm()", nil)
+	require.True(t, refusal.Is(err, refusal.FunctionNotAllowed), "the next look sees it: %v", err)
 }

@@ -31,6 +31,7 @@ func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 		}
 	}
 	for _, n := range f.userTypes() {
+		v.rely(wire.FactType, n.Name, v.facts.TypeVersions[n]) // also that there is none
 		if err := g.castTo(n, v, m); err != nil {
 			return err
 		}
@@ -167,7 +168,7 @@ func (g *Guard) routine(r Routine, via string, v *verdict, m mode) error {
 	}
 	// An extension's IMMUTABLE functions (the operators of citext, say) read no tables; the word of others
 	// is not taken for it.
-	v.elsewhere = v.elsewhere || r.Schema != "pg_catalog" && (r.Extension == "" || r.Volatility != 'i')
+	v.outside = v.outside || r.Schema != "pg_catalog" && (r.Extension == "" || r.Volatility != 'i')
 	if r.Volatility != 'v' {
 		return nil
 	}

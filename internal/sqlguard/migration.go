@@ -51,7 +51,7 @@ func (g *Guard) Migration(ctx context.Context, cat Catalog, text string) (*State
 		return nil, err
 	}
 	return &Statement{
-		class: DDL, sql: line, relations: v.relations, volatile: v.names(), facts: v.sortedFacts(),
+		class: DDL, sql: line, relations: v.relations, volatile: v.names(), facts: v.sortedFacts(), outside: v.outside,
 		closure: v.oids(), routines: v.used(), ddl: form,
 	}, nil
 }

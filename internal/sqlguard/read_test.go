@@ -265,3 +265,19 @@ func TestImpliedEqualsIsJudged(t *testing.T) {
 	_, err := openGuard().Read(context.Background(), cat, "SELECT CASE WHEN id > 1 THEN 2 END FROM orders WHERE EXISTS (SELECT FROM customers)", nil)
 	require.NoError(t, err)
 }
+
+// Whether the second witness must have spoken depends on it.
+func TestCallsOutside(t *testing.T) {
+	t.Parallel()
+	cat := newFake()
+	cat.relations[Name{"public", "titles"}] = Relation{OID: 30000, Schema: "public", Name: "titles", Kind: 'v', ViewDef: " SELECT title_of(id) FROM orders;"}
+	for text, want := range map[string]bool{
+		"SELECT lower(name) FROM customers WHERE id IN (SELECT id FROM orders)": false,
+		"SELECT title_of(id) FROM orders":                                       true,
+		"SELECT * FROM titles":                                                  true,
+	} {
+		s, err := openGuard().Read(context.Background(), cat, text, nil)
+		require.NoError(t, err, text)
+		require.Equal(t, want, s.CallsOutside(), text)
+	}
+}

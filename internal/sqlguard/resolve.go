@@ -38,7 +38,7 @@ type verdict struct {
 	routines  map[uint32]Routine
 	volatile  map[string]bool
 	unstable  bool                 // some function is not immutable or stable
-	elsewhere bool                 // there is a sub-select, or a function outside pg_catalog
+	outside   bool                 // some function is outside pg_catalog and may read tables
 	relied    map[wire.Fact]bool   // what of the catalog was used
 	methods   map[string][]Routine // functions that x.f may mean, by f
 }
@@ -152,7 +152,6 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 		return nil, err
 	}
 	v := newVerdict(facts)
-	v.elsewhere = f.subselect
 	v.rely(wire.FactPath, "", facts.PathVersion)
 	for _, n := range extra {
 		if rel, ok := facts.Relations[n]; ok {
@@ -355,7 +354,7 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 			return err
 		}
 		v.unstable = v.unstable || inner.unstable
-		v.elsewhere = v.elsewhere || inner.elsewhere
+		v.outside = v.outside || inner.outside
 		queue = queue[:0]
 		for _, n := range body.relations {
 			if rel, ok := facts.Relations[n]; ok {

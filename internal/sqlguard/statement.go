@@ -34,6 +34,7 @@ type Statement struct {
 	volatile  []string
 	unstable  bool
 	elsewhere bool
+	outside   bool
 	facts     []wire.Fact
 	closure   []uint32
 	routines  []Routine
@@ -103,6 +104,10 @@ func (s *Statement) UnstableWhere() bool { return s.unstable }
 // the row it stands for: it holds a sub-select, or reaches a function outside pg_catalog (also through
 // an operator or a cast), which may read tables. Locks on the rows then do not hold the result still.
 func (s *Statement) ReadsElsewhere() bool { return s.elsewhere }
+
+// CallsOutside says that the text, or the body of a view in it, reaches a function outside pg_catalog,
+// which may read tables that no name in the text tells of.
+func (s *Statement) CallsOutside() bool { return s.outside }
 
 // Facts are what of the catalog the judgement relied upon: every relation, also below views, and every
 // name of a function, operator and type that was judged, views' bodies included. They must be asserted

@@ -58,7 +58,7 @@ func (g *Guard) Delete(ctx context.Context, cat Catalog, spec DeleteSpec) (*Stat
 			return nil, err
 		}
 	}
-	return s.finish(rel, v, v), nil
+	return s.finish(rel, v, v, f.subselect), nil
 }
 
 // Update builds UPDATE target SET … [WHERE where]. The caller's params keep their numbers, plain
@@ -210,7 +210,7 @@ func (g *Guard) Update(ctx context.Context, cat Catalog, spec UpdateSpec) (*Stat
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(rel, v, where), nil
+	return s.finish(rel, v, where, f.subselect), nil
 }
 
 // whereAlone judges the condition of an UPDATE without its SET expressions: what they call has no part
@@ -289,7 +289,7 @@ func (g *Guard) Insert(ctx context.Context, cat Catalog, spec InsertSpec) (*Stat
 	v := newVerdict(&Facts{})
 	v.addTarget(rel)
 	s := &Statement{class: Insert, sql: sql.String(), params: params, columns: columns, rows: len(spec.Rows)}
-	return s.finish(rel, v, nil), nil
+	return s.finish(rel, v, nil, false), nil
 }
 
 // condition parses `where` and settles what no condition means. What the agent wrote is never left
@@ -318,13 +318,14 @@ func (g *Guard) condition(where string, params []json.RawMessage, rel Relation, 
 func (v *verdict) addTarget(rel Relation) { v.add(Name{Schema: rel.Schema, Name: rel.Name}, rel) }
 
 // finish takes over what was judged: v of the whole text, where of the condition alone (nil for INSERT).
-func (s *Statement) finish(rel Relation, v, where *verdict) *Statement {
+func (s *Statement) finish(rel Relation, v, where *verdict, subselect bool) *Statement {
 	s.target = rel
 	s.relations = v.relations
 	s.volatile, s.facts = v.names(), v.sortedFacts()
 	s.closure, s.routines = v.oids(), v.used()
+	s.outside = v.outside
 	if where != nil {
-		s.unstable, s.elsewhere = where.unstable, v.elsewhere
+		s.unstable, s.elsewhere = where.unstable, v.outside || subselect
 	}
 	return s
 }

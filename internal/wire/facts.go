@@ -19,7 +19,7 @@ const FirstUserOID = 16384
 // The kinds of facts.
 const (
 	FactRelation = 'r' // Key is the OID: name, columns, key, row security, and of a view its rules and the functions in them
-	FactFunction = 'f' // Key is a bare name: every function of that name that is not Postgres' own, in any schema
+	FactFunction = 'f' // Key is a bare name: every function (and type, since f(x) may be a cast) of that name that is not Postgres' own, in any schema
 	FactOperator = 'o' // Key is a symbol: every operator of it that is not Postgres' own, and its function
 	FactType     = 't' // Key is a bare name: every type of that name, and the functions a cast to it may run
 	FactPath     = 'p' // Key is empty: the schemas in which unqualified names are looked up
@@ -63,7 +63,8 @@ var versions = []struct {
 }
 
 // RelationVersion is the SQL expression of a relation's Version, NULL where there is none, for a
-// query that looks the relation up in the same snapshot. oid is an SQL expression of type oid.
+// query that looks the relation up in the same snapshot. oid is an SQL expression of type oid that uses
+// no name of one letter (those are in use).
 func RelationVersion(oid string) string {
 	return "(" + strings.ReplaceAll(versionRelation, "{key}", oid) + ")"
 }

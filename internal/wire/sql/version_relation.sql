@@ -1,4 +1,4 @@
-SELECT pg_catalog.hashtextextended(pg_catalog.concat_ws('/', c.relkind, c.relrowsecurity, c.relforcerowsecurity, n.nspname, c.relname,
+SELECT pg_catalog.hashtextextended(pg_catalog.concat_ws('/', c.relkind, c.relrowsecurity, c.relforcerowsecurity, c.relhassubclass, n.nspname, c.relname,
   (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attnum, a.attname, a.atttypid, a.attnotnull, a.attgenerated, a.attidentity, a.attisdropped), ','
                                 ORDER BY a.attnum)
    FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0),
