@@ -3,6 +3,7 @@ package writecore_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/postgres"
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
@@ -101,32 +103,54 @@ func raws(values ...string) []json.RawMessage {
 	return out
 }
 
+// freshly is the writer's catalog, asked past its cache.
+type freshly struct{ sqlguard.Catalog }
+
+func (f freshly) Lookup(ctx context.Context, q sqlguard.Lookup, _ bool) (*sqlguard.Facts, error) {
+	return f.Catalog.Lookup(ctx, q, true)
+}
+
+// preview guards and previews, and as the tools do it once more with fresh facts where they were stale.
+func (b *bundle) preview(tool string, guard func(sqlguard.Catalog) (*sqlguard.Statement, error)) (writecore.Reply, error) {
+	b.t.Helper()
+	cat := b.pools.Writer().Catalog()
+	st, err := guard(cat)
+	require.NoError(b.t, err)
+	r, err := b.core.Preview(b.ctx, writecore.Request{Tool: tool, Reason: "test", Statement: st})
+	if errors.Is(err, wire.ErrStaleCatalog) {
+		st, err = guard(freshly{cat})
+		require.NoError(b.t, err)
+		r, err = b.core.Preview(b.ctx, writecore.Request{Tool: tool, Reason: "test", Statement: st, Last: true})
+	}
+	return r, err
+}
+
 func (b *bundle) delete(table, where string, params ...string) (writecore.Reply, error) {
 	b.t.Helper()
-	st, err := b.guard.Delete(b.ctx, b.pools.Writer().Catalog(), sqlguard.DeleteSpec{Table: table, Where: where, Params: raws(params...)})
-	require.NoError(b.t, err)
-	return b.core.Preview(b.ctx, writecore.Request{Tool: "delete_rows", Reason: "test", Statement: st})
+	return b.preview("delete_rows", func(cat sqlguard.Catalog) (*sqlguard.Statement, error) {
+		return b.guard.Delete(b.ctx, cat, sqlguard.DeleteSpec{Table: table, Where: where, Params: raws(params...)})
+	})
 }
 
 func (b *bundle) update(table string, set []sqlguard.SetValue, exprs []sqlguard.SetExpr, where string, params ...string) (writecore.Reply, error) {
 	b.t.Helper()
-	st, err := b.guard.Update(b.ctx, b.pools.Writer().Catalog(), sqlguard.UpdateSpec{Table: table, Set: set, SetExpressions: exprs, Where: where, Params: raws(params...)})
-	require.NoError(b.t, err)
-	return b.core.Preview(b.ctx, writecore.Request{Tool: "update_rows", Reason: "test", Statement: st})
+	return b.preview("update_rows", func(cat sqlguard.Catalog) (*sqlguard.Statement, error) {
+		return b.guard.Update(b.ctx, cat, sqlguard.UpdateSpec{Table: table, Set: set, SetExpressions: exprs, Where: where, Params: raws(params...)})
+	})
 }
 
 func (b *bundle) insert(table string, columns []string, rows ...[]json.RawMessage) (writecore.Reply, error) {
 	b.t.Helper()
-	st, err := b.guard.Insert(b.ctx, b.pools.Writer().Catalog(), sqlguard.InsertSpec{Table: table, Columns: columns, Rows: rows})
-	require.NoError(b.t, err)
-	return b.core.Preview(b.ctx, writecore.Request{Tool: "insert_rows", Reason: "test", Statement: st})
+	return b.preview("insert_rows", func(cat sqlguard.Catalog) (*sqlguard.Statement, error) {
+		return b.guard.Insert(b.ctx, cat, sqlguard.InsertSpec{Table: table, Columns: columns, Rows: rows})
+	})
 }
 
 func (b *bundle) migrate(text string) (writecore.Reply, error) {
 	b.t.Helper()
-	st, err := b.guard.Migration(b.ctx, b.pools.Writer().Catalog(), text)
-	require.NoError(b.t, err)
-	return b.core.Preview(b.ctx, writecore.Request{Tool: "run_migration", Reason: "test", Statement: st})
+	return b.preview("run_migration", func(cat sqlguard.Catalog) (*sqlguard.Statement, error) {
+		return b.guard.Migration(b.ctx, cat, text)
+	})
 }
 
 func (b *bundle) execute(r writecore.Reply) (writecore.Outcome, error) {

@@ -22,20 +22,20 @@ func (w *TwoPhaseWrite) finish(ctx context.Context, s Session, ex *plan.Executio
 	p := ex.Plan()
 	var sc script
 	if wk.statement.Class() == sqlguard.DDL && w.o.MigrationRole != "" {
-		sc.add("reset role", step("RESET ROLE"))
+		sc.Add("reset role", step("RESET ROLE"))
 	}
-	sc.add("savepoint", savepointRow)
-	sc.add("audit", audit.Event{
+	sc.Add("savepoint", savepointRow)
+	sc.Add("audit", audit.Event{
 		Tool: p.Tool, Reason: t.reason, Statement: p.Payload.Statement, Params: p.Payload.Params,
 		PreviewRows: &p.AffectedRows, ActualRows: &t.affected, PlanToken: string(p.Token), ApprovedBy: actor(p),
 		Status: audit.Executed, Duration: time.Since(started), CallerID: w.o.CallerID, BlastRadius: radiusJSON(t.radius),
 	}.Step(s.ServerEncoding()))
-	sc.add("release", releaseRow)
+	sc.Add("release", releaseRow)
 	reply, answered := w.sendCommit(ctx, s, &sc)
 	switch {
 	case !answered:
 		return w.settle(ctx, ex, t, started, commitMark{identity: t.identity})
-	case reply.Err != nil && sc.failed(reply) == "audit":
+	case reply.Err != nil && sc.Failed(reply) == "audit":
 		return w.withoutRow(ctx, s, ex, t, started, reply.Err)
 	}
 	return w.committedOrNot(ctx, s, ex, t, started, &sc, reply)
@@ -46,10 +46,10 @@ func (w *TwoPhaseWrite) finish(ctx context.Context, s Session, ex *plan.Executio
 // reach the next call. answered is false when the connection died before the segment's answer.
 func (w *TwoPhaseWrite) sendCommit(ctx context.Context, s Session, sc *script) (reply wire.Reply, answered bool) {
 	if s.ServerVersion() >= pg15 {
-		sc.add("counters", flushCounters)
+		sc.Add("counters", flushCounters)
 	}
-	sc.add("commit", commit)
-	replies, err := s.Flush(ctx, sc.steps, wire.Segment{forget})
+	sc.Add("commit", commit)
+	replies, err := s.Flush(ctx, sc.Steps(), wire.Segment{forget})
 	if len(replies) > 0 && replies[0].TxStatus != 0 { // its Sync was answered, whatever came after
 		if err != nil || len(replies) < 2 || replies[1].Err != nil {
 			s.Discard()
@@ -71,7 +71,7 @@ func (w *TwoPhaseWrite) committedOrNot(ctx context.Context, s Session, ex *plan.
 		ex.Fail()
 		return Outcome{}, wire.Refuse(reply.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: writeTimeout})
 	}
-	if c, ok := sc.result(reply, "commit"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
+	if c, ok := sc.Result(reply, "commit"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
 		return w.done(ctx, s, ex, t, started), nil
 	}
 	w.undo(s)
@@ -83,18 +83,14 @@ func (w *TwoPhaseWrite) committedOrNot(ctx context.Context, s Session, ex *plan.
 func (w *TwoPhaseWrite) done(ctx context.Context, s Codec, ex *plan.Execution, t *trial, started time.Time) Outcome {
 	ex.Confirm(t.affected, time.Now())
 	out := Outcome{Plan: ex.Plan(), AffectedRows: t.affected, BlastRadius: t.radius, Duration: time.Since(started)}
-	if len(t.names) > 0 && t.affected > 0 && s != nil {
+	if len(t.shape.columns) > 0 && t.affected > 0 && s != nil {
 		values, err := s.Values(ctx, t.returned)
 		if err != nil { // the commit stands; only its echo is poorer
 			w.o.Logger.Error("rendering the inserted keys", "cause", err)
 			return out
 		}
-		for _, row := range values {
-			r := make(plan.Row, len(t.names))
-			for i, n := range t.names {
-				r[i] = plan.Field{Column: n, Value: row[1+i]}
-			}
-			out.Returned = append(out.Returned, r)
+		for i, row := range values {
+			out.Returned = append(out.Returned, rowOf(t.shape, row, t.returned.Rows[i]).now)
 		}
 	}
 	return out

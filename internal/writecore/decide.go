@@ -8,6 +8,7 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
@@ -129,30 +130,30 @@ func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 		return err
 	}
 	defer s.Release()
-	m := newMark()
+	m := wire.NewMark()
 	sc := script{timeout: writeTimeout}
-	sc.add("begin", step("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
-	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
+	sc.Add("begin", step("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	if wk.statement.Class() == sqlguard.DDL {
-		sc.add("definitions", definitions(wk.statement))
+		sc.Add("definitions", definitions(wk.statement))
 	} else {
 		params, err := w.encode(ctx, s, wk.statement)
 		if err != nil {
 			return err
 		}
 		guardSteps(&sc, wk.statement, params, m)
-		sc.add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
+		sc.Add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
 	}
 	reply, err := w.send(ctx, s, &sc, true)
 	if err != nil {
 		return err
 	}
 	if e := reply.Err; e != nil {
-		if _, ok := marked(e, m); ok && sc.failed(reply) == "probe" {
+		if _, ok := wire.Marked(e, m); ok && sc.Failed(reply) == "probe" {
 			return rowsetChanged("more rows match now than the hard cap allows")
 		}
 		err := w.explainFailure(ctx, wk.statement, &sc, reply, m)
-		if errors.Is(err, ErrStaleCatalog) {
+		if errors.Is(err, wire.ErrStaleCatalog) {
 			return rowsetChanged("a table, view or function that the statement names was changed")
 		}
 		return err
@@ -160,7 +161,7 @@ func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 	if wk.statement.Class() == sqlguard.DDL {
 		return compareDefinitions(p, &sc, reply)
 	}
-	pr, _ := sc.result(reply, "probe")
+	pr, _ := sc.Result(reply, "probe")
 	if now := digestOf(pr); now != p.RowsDigest {
 		return rowsetChanged(digestDifference(p.RowsDigest, now))
 	}

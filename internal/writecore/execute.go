@@ -238,7 +238,7 @@ type trial struct {
 	affected int64
 	radius   plan.BlastRadius
 	returned wire.Result
-	names    []string
+	shape    shape
 	identity string
 	reason   string // what goes into the executed row
 }
@@ -247,14 +247,14 @@ type trial struct {
 // error the transaction is rolled back before it returns; again is set when it may simply be retried.
 func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *work, params [][]byte) (*trial, *wire.ServerError, error) {
 	st := wk.statement
-	m := newMark()
+	m := wire.NewMark()
 	sc := script{timeout: writeTimeout}
-	sc.add("begin", begin(wk.repeatable))
-	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
-	sc.add("durable", step("SELECT pg_catalog.set_config('synchronous_commit', 'on', true) WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"))
-	sc.add("lock", tokenKey(p.Token))
-	sc.add("identity", step(identitySQL))
-	names := w.runSteps(&sc, s, p, wk, params, m)
+	sc.Add("begin", begin(wk.repeatable))
+	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
+	sc.Add("durable", step("SELECT pg_catalog.set_config('synchronous_commit', 'on', true) WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"))
+	sc.Add("lock", tokenKey(p.Token))
+	sc.Add("identity", step(identitySQL))
+	sh := w.runSteps(&sc, s, p, wk, params, m)
 	reply, err := w.send(ctx, s, &sc, false)
 	if err != nil {
 		return nil, nil, err
@@ -264,17 +264,17 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 		if retryable(reply.Err) {
 			return nil, reply.Err, errTryAgain
 		}
-		if _, ok := marked(reply.Err, m); ok && sc.failed(reply) == "probe" {
+		if _, ok := wire.Marked(reply.Err, m); ok && sc.Failed(reply) == "probe" {
 			return nil, nil, rowsetChanged("more rows match now than the hard cap allows")
 		}
 		err := w.explainFailure(ctx, st, &sc, reply, m)
-		if errors.Is(err, ErrStaleCatalog) {
+		if errors.Is(err, wire.ErrStaleCatalog) {
 			// What was approved was approved for another table, view or function.
 			err = rowsetChanged("a table, view or function that the statement names was changed")
 		}
 		return nil, nil, err
 	}
-	t, err := w.compare(s, p, wk, &sc, reply, names)
+	t, err := w.compare(s, p, wk, &sc, reply, sh)
 	if err != nil {
 		w.undo(s)
 		return nil, nil, err
@@ -283,34 +283,32 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 }
 
 // runSteps adds the statement's own steps; for a migration other ones.
-func (w *TwoPhaseWrite) runSteps(sc *script, s Session, p plan.Plan, wk *work, params [][]byte, m string) []string {
+func (w *TwoPhaseWrite) runSteps(sc *script, s Session, p plan.Plan, wk *work, params [][]byte, m string) shape {
 	st := wk.statement
 	if st.Class() == sqlguard.DDL {
-		w.migrationSteps(sc, st, m, nil)
-		return nil
+		w.migrationSteps(sc, st, m)
+		return shape{}
 	}
-	sc.add("state", step(stateSQL))
+	sc.Add("state", step(stateSQL))
 	if s.ServerVersion() < pg15 {
-		sc.add("baseline", step(baselineSQL))
+		sc.Add("baseline", step(baselineSQL))
 	}
 	guardSteps(sc, st, params, m)
 	if st.Class() != sqlguard.Insert && p.RowsDigest != "" {
-		sc.add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.HardMax, !wk.repeatable, m))
+		sc.Add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.HardMax, !wk.repeatable, m))
 	}
-	var names []string
+	var sh shape
 	if st.Class() == sqlguard.Insert {
-		names = returnedColumns(st.Target())
-	}
-	if len(names) > 0 {
-		r, _ := run(st, params, names)
-		sc.add("run", r)
+		var r wire.Step
+		r, sh = run(st, params, returnedColumns(st.Target()))
+		sc.Add("run", r)
 	} else {
-		sc.add("run", runCounting(st, params))
+		sc.Add("run", runCounting(st, params))
 	}
-	sc.add("deferred", deferredNow)
-	sc.add("effects", step(effectsSQL))
-	sc.add("state after", step(stateSQL))
-	return names
+	runDeferred(sc)
+	sc.Add("effects", step(effectsSQL))
+	sc.Add("state after", step(stateSQL))
+	return sh
 }
 
 // returnedColumns are what an executed INSERT gives back: the key, and what the database filled in.
@@ -335,37 +333,37 @@ func rowsetChanged(what string) *refusal.Error {
 }
 
 // compare holds what the open transaction did against what was previewed and approved (TestS04).
-func (w *TwoPhaseWrite) compare(s Flusher, p plan.Plan, wk *work, sc *script, reply wire.Reply, names []string) (*trial, error) {
+func (w *TwoPhaseWrite) compare(s Flusher, p plan.Plan, wk *work, sc *script, reply wire.Reply, sh shape) (*trial, error) {
 	st := wk.statement
-	t := &trial{names: names}
-	id, _ := sc.result(reply, "identity")
+	t := &trial{shape: sh}
+	id, _ := sc.Result(reply, "identity")
 	t.identity = identityOf(id)
 	if err := sameState(s, sc, reply); err != nil {
 		return nil, err
 	}
 	if st.Class() == sqlguard.DDL {
-		return t, compareDefinitions(p, sc, reply)
+		return t, w.compareMigration(p, wk, sc, reply)
 	}
 	if wk.digest != "" {
-		pr, _ := sc.result(reply, "probe")
+		pr, _ := sc.Result(reply, "probe")
 		if now := digestOf(pr); now != wk.digest {
 			return nil, rowsetChanged(digestDifference(wk.digest, now))
 		}
 	}
 	var err error
-	t.returned, _ = sc.result(reply, "run")
+	t.returned, _ = sc.Result(reply, "run")
 	if t.affected, err = count(t.returned); err != nil {
 		return nil, err
 	}
 	if t.affected != p.AffectedRows {
 		return nil, rowsetChanged(fmt.Sprintf("%s rows changed when it was previewed, %s now", digits(p.AffectedRows), digits(t.affected)))
 	}
-	eff, _ := sc.result(reply, "effects")
+	eff, _ := sc.Result(reply, "effects")
 	effects, err := effectsOf(eff)
 	if err != nil {
 		return nil, err
 	}
-	base, _ := sc.result(reply, "baseline")
+	base, _ := sc.Result(reply, "baseline")
 	t.radius, _ = radius(st, effects, baselineOf(base), t.affected, tracked(sc, reply))
 	if diff := p.BlastRadius.Difference(t.radius); diff != "" {
 		return nil, rowsetChanged(diff)

@@ -27,8 +27,8 @@ func lost(err error) error {
 
 // explainFailure turns the error of a run's segment into an answer, by the step it belongs to.
 func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Statement, sc *script, r wire.Reply, m string) error {
-	name := sc.failed(r)
-	if rest, ok := marked(r.Err, m); ok {
+	name := sc.Failed(r)
+	if rest, ok := wire.Marked(r.Err, m); ok {
 		switch name {
 		case "settings":
 			return refusal.New(refusal.DatabaseUnavailable,

@@ -2,10 +2,8 @@ package writecore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"sort"
 	"strings"
 	"time"
 
@@ -19,12 +17,12 @@ import (
 // Preview really runs the statement, rolls it back, and makes a plan of what was measured. It never
 // commits: this file holds no COMMIT (TestSourcePreviewHoldsNoCommit).
 //
-// It returns a *refusal.Error for what is refused; the error is joined with [ErrStaleCatalog] when
+// It returns a *refusal.Error for what is refused; the error is joined with [wire.ErrStaleCatalog] when
 // the catalog moved and a second try with fresh facts may succeed.
 func (w *TwoPhaseWrite) Preview(ctx context.Context, req Request) (Reply, error) {
 	started := time.Now()
 	pv, needs, err := w.preview(ctx, req)
-	if err != nil && errors.Is(err, ErrStaleCatalog) && !req.Last {
+	if err != nil && errors.Is(err, wire.ErrStaleCatalog) && !req.Last {
 		return Reply{}, err
 	}
 	if err != nil {
@@ -125,6 +123,8 @@ type work struct {
 	// repeatable: execute runs REPEATABLE READ; see needsSnapshot.
 	repeatable bool
 	digest     string
+	// rowsLost is, for a migration, how many rows each table that it drops held.
+	rowsLost map[string]int64
 }
 
 // rowRun is what one rolled-back run of a row statement gave.
@@ -178,10 +178,8 @@ func needsSnapshot(st *sqlguard.Statement) bool {
 	if st.Class() == sqlguard.Insert {
 		return false
 	}
-	return !hasRowVersions(t) || !t.Can.Update || t.RowSecurity || readsElsewhere(st)
+	return !hasRowVersions(t) || !t.Can.Update || t.RowSecurity || st.ReadsElsewhere()
 }
-
-func readsElsewhere(st *sqlguard.Statement) bool { return len(st.Relations()) > 1 }
 
 func targetWarnings(st *sqlguard.Statement) []plan.Warning {
 	var out []plan.Warning
@@ -213,32 +211,32 @@ func (w *TwoPhaseWrite) rehearse(ctx context.Context, s Session, st *sqlguard.St
 }
 
 func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguard.Statement, params [][]byte) (rowRun, *wire.ServerError, error) {
-	m := newMark()
+	m := wire.NewMark()
 	sc := script{timeout: writeTimeout}
 	repeatable := st.Class() != sqlguard.Insert
-	sc.add("begin", begin(repeatable))
-	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
-	sc.add("state", step(stateSQL))
+	sc.Add("begin", begin(repeatable))
+	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
+	sc.Add("state", step(stateSQL))
 	guardSteps(&sc, st, params, m)
 	unstableProbe := st.Class() != sqlguard.Insert && st.UnstableWhere()
 	if st.Class() != sqlguard.Insert {
 		if unstableProbe {
-			sc.add("savepoint", savepointProbe)
+			sc.Add("savepoint", savepointProbe)
 		}
-		sc.add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.HardMax, false, m))
+		sc.Add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.HardMax, false, m))
 		if unstableProbe {
-			sc.add("undo", undoProbe)
+			sc.Add("undo", undoProbe)
 		}
 	}
 	// What the condition's functions did in the probe was undone but is still counted.
 	if unstableProbe || s.ServerVersion() < pg15 {
-		sc.add("baseline", step(baselineSQL))
+		sc.Add("baseline", step(baselineSQL))
 	}
 	runStep, shape := run(st, params, columnNames(st.Target()))
-	sc.add("run", runStep)
-	sc.add("deferred", deferredNow)
-	sc.add("effects", step(effectsSQL))
-	sc.add("state after", step(stateSQL))
+	sc.Add("run", runStep)
+	runDeferred(&sc)
+	sc.Add("effects", step(effectsSQL))
+	sc.Add("state after", step(stateSQL))
 
 	reply, err := w.send(ctx, s, &sc, true)
 	if err != nil {
@@ -260,21 +258,21 @@ func (w *TwoPhaseWrite) readRun(s Flusher, st *sqlguard.Statement, sc *script, r
 		return rowRun{}, err
 	}
 	r := rowRun{shape: sh}
-	if p, ok := sc.result(reply, "probe"); ok && !st.UnstableWhere() {
+	if p, ok := sc.Result(reply, "probe"); ok && !st.UnstableWhere() {
 		r.digest = digestOf(p)
 	}
-	r.sample, _ = sc.result(reply, "run")
+	r.sample, _ = sc.Result(reply, "run")
 	n, err := count(r.sample)
 	if err != nil {
 		return r, err
 	}
 	r.affected = n
-	eff, _ := sc.result(reply, "effects")
+	eff, _ := sc.Result(reply, "effects")
 	effects, err := effectsOf(eff)
 	if err != nil {
 		return r, err
 	}
-	base, _ := sc.result(reply, "baseline")
+	base, _ := sc.Result(reply, "baseline")
 	r.radius, r.others = radius(st, effects, baselineOf(base), n, tracked(sc, reply))
 	return r, nil
 }
@@ -282,8 +280,8 @@ func (w *TwoPhaseWrite) readRun(s Flusher, st *sqlguard.Statement, sc *script, r
 // sameState holds the session's role and settings behind the statement against those before it. A
 // connection on which they differ is not used again.
 func sameState(s Flusher, sc *script, reply wire.Reply) error {
-	before, _ := sc.result(reply, "state")
-	after, ok := sc.result(reply, "state after")
+	before, _ := sc.Result(reply, "state")
+	after, ok := sc.Result(reply, "state after")
 	if ok && cell(before, 0, 0) == cell(after, 0, 0) {
 		return nil
 	}
@@ -295,7 +293,7 @@ func sameState(s Flusher, sc *script, reply wire.Reply) error {
 
 // tracked tells whether Postgres counted the rows (track_counts, the last setting of state.sql).
 func tracked(sc *script, reply wire.Reply) bool {
-	after, _ := sc.result(reply, "state after")
+	after, _ := sc.Result(reply, "state after")
 	return strings.HasSuffix(cell(after, 0, 0), "|on")
 }
 
@@ -310,140 +308,4 @@ func count(r wire.Result) (int64, error) {
 		return 0, fmt.Errorf("reading the row count: %w", err)
 	}
 	return n, nil
-}
-
-// fillSample renders sample rows, changes and the warnings that belong to them.
-func fillSample(ctx context.Context, s Codec, st *sqlguard.Statement, r rowRun, pv *plan.Preview) error {
-	pv.SampleRows, pv.Changes = []plan.Row{}, []plan.Change{}
-	if r.affected > 0 {
-		values, err := s.Values(ctx, r.sample)
-		if err != nil {
-			return fmt.Errorf("rendering the sample: %w", err)
-		}
-		n := len(r.shape.names)
-		for i, row := range values {
-			now := make(plan.Row, n)
-			for c, name := range r.shape.names {
-				now[c] = plan.Field{Column: name, Value: row[1+c]}
-			}
-			pv.SampleRows = append(pv.SampleRows, now)
-			if r.shape.pairs != noPairs {
-				pv.Changes = append(pv.Changes, change(st.Target(), now, row[1+n:], r.sample.Rows[i], n))
-			}
-		}
-	}
-	switch st.Class() {
-	case sqlguard.Update:
-		if r.shape.pairs == noPairs {
-			pv.Warnings = append(pv.Warnings, plan.Warning{Code: plan.WarnNoPairs, Message: "Old and new rows could not be matched (no key), so changes is empty; sample_rows shows the new values."})
-		}
-	case sqlguard.Insert:
-		if cols := fromSequence(st); len(cols) > 0 {
-			pv.Warnings = append(pv.Warnings, plan.Warning{Code: plan.WarnPreviewValuesDiffer, Message: "The shown values of " + strings.Join(cols, ", ") + " come from a sequence; the committed rows will have others."})
-		}
-	case sqlguard.Delete, sqlguard.DDL, sqlguard.Read:
-	}
-	return nil
-}
-
-// change keeps the columns whose text differs. raw is the row as Postgres printed it: count, n new
-// values, n old values.
-func change(t sqlguard.Relation, now plan.Row, old []json.RawMessage, raw [][]byte, n int) plan.Change {
-	c := plan.Change{Key: plan.Row{}, Before: plan.Row{}, After: plan.Row{}}
-	for _, k := range t.PrimaryKey {
-		for i, f := range now {
-			if f.Column == k {
-				c.Key = append(c.Key, plan.Field{Column: k, Value: old[i]})
-			}
-		}
-	}
-	for i, f := range now {
-		a, b := raw[1+n+i], raw[1+i]
-		if (a == nil) != (b == nil) || string(a) != string(b) {
-			c.Before = append(c.Before, plan.Field{Column: f.Column, Value: old[i]})
-			c.After = append(c.After, f)
-		}
-	}
-	return c
-}
-
-// fromSequence lists the columns that a sequence fills because the INSERT does not name them.
-func fromSequence(st *sqlguard.Statement) []string {
-	given := map[string]bool{}
-	for _, c := range st.Columns() {
-		given[c] = true
-	}
-	var out []string
-	for _, c := range st.Target().Columns {
-		if c.FromSequence && !given[c.Name] {
-			out = append(out, c.Name)
-		}
-	}
-	return out
-}
-
-// radiusJSON is the blast radius as the contract and the audit table have it.
-func radiusJSON(r plan.BlastRadius) json.RawMessage {
-	type table struct {
-		Table    string `json:"table"`
-		Inserted int64  `json:"inserted"`
-		Updated  int64  `json:"updated"`
-		Deleted  int64  `json:"deleted"`
-	}
-	out := struct {
-		TotalRows int64    `json:"total_rows"`
-		Tables    []table  `json:"tables"`
-		Unknown   []string `json:"unknown,omitempty"`
-	}{TotalRows: r.TotalRows, Tables: make([]table, 0, len(r.Tables)), Unknown: r.Unknown}
-	for _, t := range r.Tables {
-		out.Tables = append(out.Tables, table{t.Name, t.Inserted, t.Updated, t.Deleted})
-	}
-	b, err := json.Marshal(out)
-	if err != nil { // cannot happen: strings and integers
-		return json.RawMessage(`{}`)
-	}
-	return b
-}
-
-// recordRefusal writes the row of a write that was refused or failed in its preview.
-func (w *TwoPhaseWrite) recordRefusal(ctx context.Context, req Request, err error, took time.Duration) {
-	e := audit.Event{
-		Tool: req.Tool, Reason: req.Reason, Status: audit.Failed, Duration: took,
-		CallerID: w.o.CallerID, ErrorCode: codeOf(err),
-	}
-	if req.Statement != nil {
-		e.Statement, e.Params = req.Statement.SQL(), req.Statement.Params()
-	}
-	if refusal.Is(err, refusal.HardMaxRowsExceeded) {
-		e.Status = audit.HardCapRefused
-	}
-	_ = w.o.Audit.Record(ctx, e) // loud and counted there
-}
-
-// Refused records a write that was refused before it became a statement.
-func (w *TwoPhaseWrite) Refused(ctx context.Context, tool, reason, statement string, params []json.RawMessage, err error) {
-	_ = w.o.Audit.Record(ctx, audit.Event{
-		Tool: tool, Reason: reason, Statement: statement, Params: params,
-		Status: audit.Failed, CallerID: w.o.CallerID, ErrorCode: codeOf(err),
-	}) // loud and counted there
-}
-
-// codeOf is the error_code of the audit row: the refusal's, else that the caller left or a fault.
-func codeOf(err error) string {
-	if e, ok := refusal.As(err); ok {
-		return string(e.Code)
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return audit.Cancelled
-	}
-	return string(refusal.InternalError)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
 }

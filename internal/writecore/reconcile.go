@@ -47,6 +47,9 @@ type finding struct {
 // token's lock, on the same server and timeline. Never guessed (TestS14ALostAnswerIsLookedUp).
 func (w *TwoPhaseWrite) settle(ctx context.Context, ex *plan.Execution, t *trial, started time.Time, mark commitMark) (Outcome, error) {
 	token := ex.Plan().Token
+	// The time that sending COMMIT had may be over; looking has its own.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
 	for i := range settleAttempts {
 		if i > 0 {
 			select {
@@ -86,7 +89,7 @@ func (w *TwoPhaseWrite) reconcile(ctx context.Context, req ExecuteRequest, unkno
 	if !ok {
 		return unknown
 	}
-	f := w.ask(ctx, req.Token, mark.(commitMark)) //nolint:errcheck // nothing else is ever stored
+	f := w.ask(ctx, req.Token, mark.(commitMark))
 	switch f.verdict {
 	case committed:
 		var n int64
@@ -112,17 +115,17 @@ func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, mark commitMa
 		return finding{}
 	}
 	defer s.Release()
-	m := newMark()
+	m := wire.NewMark()
 	var sc script
-	sc.add("begin", step("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"))
-	sc.add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
-	sc.add("lock", tokenKey(token))
-	sc.add("recovery", step("SELECT pg_catalog.pg_is_in_recovery()"))
-	sc.add("identity", step(identitySQL))
+	sc.Add("begin", step("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"))
+	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
+	sc.Add("lock", tokenKey(token))
+	sc.Add("recovery", step("SELECT pg_catalog.pg_is_in_recovery()"))
+	sc.Add("identity", step(identitySQL))
 	if mark.xid != "" {
-		sc.add("xact", wire.Step{SQL: xactStatusSQL, Params: [][]byte{text(mark.xid)}})
+		sc.Add("xact", wire.Step{SQL: xactStatusSQL, Params: [][]byte{text(mark.xid)}})
 	} else {
-		sc.add("outcome", audit.OutcomeStep(string(token)))
+		sc.Add("outcome", audit.OutcomeStep(string(token)))
 	}
 	reply, err := w.send(ctx, s, &sc, true)
 	if err != nil {
@@ -131,21 +134,21 @@ func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, mark commitMa
 	if reply.Err != nil {
 		switch reply.Err.SQLState {
 		case "42883", "42P01", "3F000", "42501": // no such function, table or schema; no right
-			if sc.failed(reply) == "outcome" {
+			if sc.Failed(reply) == "outcome" {
 				return finding{verdict: noLedger}
 			}
 		}
 		return finding{}
 	}
-	recovery, _ := sc.result(reply, "recovery")
-	id, _ := sc.result(reply, "identity")
+	recovery, _ := sc.Result(reply, "recovery")
+	id, _ := sc.Result(reply, "identity")
 	if cell(recovery, 0, 0) != "f" || (mark.identity != "" && identityOf(id) != mark.identity) {
 		return finding{}
 	}
-	if x, ok := sc.result(reply, "xact"); ok {
+	if x, ok := sc.Result(reply, "xact"); ok {
 		return xactFinding(x, mark)
 	}
-	out, _ := sc.result(reply, "outcome")
+	out, _ := sc.Result(reply, "outcome")
 	if len(out.Rows) == 0 {
 		return finding{verdict: absent}
 	}

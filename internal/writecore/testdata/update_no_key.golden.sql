@@ -1,0 +1,11 @@
+-- the agent's part: UPDATE app.nokey SET a = $1 WHERE a = 1
+
+-- probe
+SELECT pg_catalog.count(*), pg_catalog.sum(pg_catalog.hashtidextended(sw_c, sw_x)), pg_catalog.sum(pg_catalog.hashtidextended(sw_c, sw_x # 4611686018427387904)),
+  CASE WHEN pg_catalog.count(*) > 10000 THEN ('MARK_cap' || pg_catalog.count(*))::int END
+FROM (SELECT ctid AS sw_c, (xmin::text::bigint << 32) # tableoid::bigint AS sw_x FROM app.nokey WHERE a = 1 LIMIT 10001 OFFSET 0) sw_r
+
+-- run
+WITH sw_m AS (UPDATE app.nokey SET a = $1 FROM (SELECT ctid AS sw_c, tableoid AS sw_t, sw_r FROM app.nokey sw_r) sw_o WHERE sw_o.sw_c = nokey.ctid AND sw_o.sw_t = nokey.tableoid AND (a = 1)
+RETURNING nokey.a AS sw_n1, nokey.b AS sw_n2, (sw_o.sw_r).a AS sw_p1, (sw_o.sw_r).b AS sw_p2), sw_s AS MATERIALIZED (SELECT * FROM sw_m LIMIT 10)
+SELECT (SELECT pg_catalog.count(*) FROM sw_m), sw_s.sw_n1, CASE WHEN pg_catalog.octet_length(sw_s.sw_n2::text) > 65536 THEN NULL ELSE sw_s.sw_n2 END, sw_s.sw_p1, CASE WHEN pg_catalog.octet_length(sw_s.sw_p2::text) > 65536 THEN NULL ELSE sw_s.sw_p2 END, pg_catalog.concat_ws(' ', CASE WHEN pg_catalog.octet_length(sw_s.sw_n2::text) > 65536 THEN 'n1:' || pg_catalog.octet_length(sw_s.sw_n2::text) || ':' || pg_catalog.md5(sw_s.sw_n2::text) END, CASE WHEN pg_catalog.octet_length(sw_s.sw_p2::text) > 65536 THEN 'p1:' || pg_catalog.octet_length(sw_s.sw_p2::text) || ':' || pg_catalog.md5(sw_s.sw_p2::text) END) FROM (SELECT 1) sw_one LEFT JOIN sw_s ON true
