@@ -2,7 +2,6 @@ package writecore
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
@@ -152,11 +151,7 @@ func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 		if _, ok := wire.Marked(e, m); ok && sc.Failed(reply) == "probe" {
 			return rowsetChanged("more rows match now than the hard cap allows")
 		}
-		err := w.explainFailure(ctx, wk.statement, &sc, reply, m)
-		if errors.Is(err, wire.ErrStaleCatalog) {
-			return rowsetChanged("a table, view or function that the statement names was changed")
-		}
-		return err
+		return asDrift(w.explainFailure(ctx, wk.statement, &sc, reply, m))
 	}
 	if wk.statement.Class() == sqlguard.DDL {
 		return compareDefinitions(p, &sc, reply)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -267,12 +266,7 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 		if _, ok := wire.Marked(reply.Err, m); ok && sc.Failed(reply) == "probe" {
 			return nil, nil, rowsetChanged("more rows match now than the hard cap allows")
 		}
-		err := w.explainFailure(ctx, st, &sc, reply, m)
-		if errors.Is(err, wire.ErrStaleCatalog) {
-			// What was approved was approved for another table, view or function.
-			err = rowsetChanged("a table, view or function that the statement names was changed")
-		}
-		return nil, nil, err
+		return nil, nil, asDrift(w.explainFailure(ctx, st, &sc, reply, m))
 	}
 	t, err := w.compare(s, p, wk, &sc, reply, sh)
 	if err != nil {

@@ -15,6 +15,19 @@ import (
 // errTryAgain marks a run that ended in a serialization failure or deadlock.
 var errTryAgain = errors.New("the rows are being changed by others")
 
+// asDrift words a stale catalog for a plan that was made earlier: what was approved was approved for
+// something else.
+func asDrift(err error) error {
+	if !errors.Is(err, wire.ErrStaleCatalog) {
+		return err
+	}
+	var c *changed
+	if errors.As(err, &c) {
+		return rowsetChanged(c.Error())
+	}
+	return rowsetChanged("a table, view or function that the statement names was changed")
+}
+
 // lost is the answer when the connection died and COMMIT had not been sent: nothing was changed.
 func lost(err error) error {
 	if !errors.Is(err, wire.ErrConnectionLost) {
@@ -37,7 +50,7 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 		case "witness":
 			return notSeen(rest)
 		case "facts":
-			return notAsChecked()
+			return notAsChecked(st, rest)
 		case "named":
 			return notSeen(rest + " (Postgres took the name for another relation)")
 		case "probe":

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
@@ -53,11 +56,47 @@ func notSeen(names string) error {
 		"Write schema-qualified table names and use only tables that describe_schema shows."), wire.ErrStaleCatalog)
 }
 
-// notAsChecked is the refusal for a relation or function that is not what the guard took it for.
-func notAsChecked() error {
-	return errors.Join(refusal.New(refusal.WriteFailed,
-		"A table, view or function that the statement names was changed while it was being checked.",
-		"Preview again."), wire.ErrStaleCatalog)
+// notAsChecked is the refusal for a relation, function or operator that is not what the guard took it
+// for. fact is what stands behind the mark of AssertFacts.
+func notAsChecked(st *sqlguard.Statement, fact string) error {
+	return errors.Join(&changed{what: factName(st, fact)}, refusal.New(refusal.WriteFailed,
+		sentence(factName(st, fact))+" was changed while the statement was being checked.", "Preview again."), wire.ErrStaleCatalog)
+}
+
+// changed carries what was changed to the one who words it.
+type changed struct{ what string }
+
+func (c *changed) Error() string { return c.what + " was changed" }
+
+// factName names a fact for people, e.g. app.t or the function f.
+func factName(st *sqlguard.Statement, fact string) string {
+	kind, key, _ := strings.Cut(fact, " ")
+	switch kind {
+	case "r":
+		d := st.DDL()
+		for _, t := range slices.Concat(st.Relations(), d.Writes, d.Reads) {
+			if strconv.FormatUint(uint64(t.OID), 10) == key {
+				return t.String()
+			}
+		}
+	case "f":
+		return "the function " + key
+	case "o":
+		return "the operator " + key
+	case "t":
+		return "the type " + key
+	case "p":
+		return "the search path"
+	}
+	return "a relation that the statement reaches"
+}
+
+// sentence begins with a capital letter, unless it begins with a name.
+func sentence(s string) string {
+	if strings.HasPrefix(s, "the ") || strings.HasPrefix(s, "a ") {
+		return strings.ToUpper(s[:1]) + s[1:]
+	}
+	return s
 }
 
 // send flushes one script, and with end the segments that close its transaction. The reply is that of
