@@ -36,9 +36,8 @@ func (p *Pool) Explain(ctx context.Context, st *sqlguard.Statement, timeout time
 		}
 		f := newReadFlush(s, timeout)
 		f.Add("fraction", wire.Step{SQL: "SELECT pg_catalog.set_config('cursor_tuple_fraction', '1', true)"})
+		f.resolve(st.SQL(), st.LockClosure(), st.Facts())
 		f.agent("explain", explainPrefix, st.SQL(), params)
-		f.Add("witness", wire.Witness(st.LockClosure(), f.mark, false))
-		f.Add("facts", wire.AssertFacts(st.Facts(), f.mark))
 		replies, err := f.send(bounded, s, nil)
 		if err != nil {
 			return replies, err

@@ -14,10 +14,10 @@ func (p *Pool) RunUnguarded(ctx context.Context, sql string, closure []uint32) (
 		f := newReadFlush(s, 0)
 		f.Steps()[1].Params[0] = []byte("5000")
 		f.Steps()[1].Params[1] = []byte("5000")
-		f.agent("declare", declare, sql, nil)
 		if closure != nil {
-			f.Add("witness", wire.Witness(closure, f.mark, false))
+			f.resolve(sql, closure, nil)
 		}
+		f.agent("declare", declare, sql, nil)
 		f.Add("fetch", wire.Step{SQL: "FETCH FORWARD 1000 FROM sw_c"})
 		if closure != nil {
 			f.Add("witness2", wire.Witness(closure, f.mark, true))

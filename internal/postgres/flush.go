@@ -47,6 +47,10 @@ func (s *Session) flush(ctx context.Context, segments []wire.Segment, sink rowSi
 	p := s.pc.StartPipeline(ctx)
 	for i, segment := range segments {
 		for _, step := range segment {
+			if step.ParseOnly {
+				p.SendPrepare("", step.SQL, nil)
+				continue
+			}
 			p.SendQueryParams(step.SQL, step.Params, nil, nil, nil)
 		}
 		if i < len(segments)-1 {
@@ -95,6 +99,9 @@ func (s *Session) receive(p *pgconn.Pipeline, segments []wire.Segment, sink rowS
 				case *pgconn.PipelineSync:
 					reply.TxStatus = s.pc.TxStatus()
 					synced = true
+					continue
+				case *pgconn.StatementDescription:
+					reply.Results = append(reply.Results, wire.Result{})
 					continue
 				case *pgconn.ResultReader:
 					var result wire.Result

@@ -40,10 +40,10 @@ const declare = "DECLARE sw_c NO SCROLL CURSOR FOR "
 
 // Query runs a checked read in one flush: READ ONLY, behind DECLARE CURSOR (there a COMMIT is a
 // syntax error and a data-modifying WITH is refused), read with a bound, always rolled back. Before
-// a row is read, and again after, the relations this backend has locked must be among those that
-// the guard saw, and what the guard relied upon must still be so: else the refusal is joined with
-// [wire.ErrStaleCatalog], this pool's catalog has forgotten what it knew, and the text can be guarded and
-// run once more. See TestStaleViewIsNotRun.
+// anything is planned, the relations that its names mean must be among those that the guard saw, and
+// what the guard relied upon must still be so: else the refusal is joined with [wire.ErrStaleCatalog],
+// this pool's catalog has forgotten what it knew, and the text can be guarded and run once more. After
+// the rows the locks are looked at again, for what functions read. See TestStaleReadsAreTriedAgain.
 //
 // Refusals: QUERY_FAILED, STATEMENT_TIMEOUT, LOCK_TIMEOUT, TABLE_NOT_ALLOWLISTED, TOO_BUSY,
 // DATABASE_UNAVAILABLE, INVALID_INPUT. See TestQueryIsOneRoundTrip, TestS21QueryIsBounded.
@@ -106,9 +106,8 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	}
 	closure := q.statement.LockClosure()
 	f := newReadFlush(s, q.limits.Timeout)
+	f.resolve(q.statement.SQL(), closure, q.statement.Facts())
 	f.agent("declare", declare, q.statement.SQL(), params)
-	f.Add("witness", wire.Witness(closure, f.mark, false))
-	f.Add("facts", wire.AssertFacts(q.statement.Facts(), f.mark))
 	f.Add("fetch", wire.Step{SQL: fmt.Sprintf("FETCH FORWARD %d FROM sw_c", q.limits.Rows+1)})
 	f.Add("witness2", wire.Witness(closure, f.mark, true))
 

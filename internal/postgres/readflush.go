@@ -47,6 +47,17 @@ func (f *readFlush) agent(name, prefix, sql string, params [][]byte) {
 	f.Add(name, wire.Step{SQL: prefix + sql, Params: params, PrefixRunes: utf8.RuneCountInString(prefix)})
 }
 
+// resolve lets Postgres find what the names of an agent's text mean, and fails the flush unless that is
+// what the guard saw. Nothing of the text has been planned or run behind it. See TestStaleViewIsNotRun,
+// TestWitnessIsNotAlarmedByPlanning.
+func (f *readFlush) resolve(sql string, closure []uint32, facts []wire.Fact) {
+	f.Add("resolve", wire.Step{SQL: sql, ParseOnly: true})
+	f.Add("witness", wire.Witness(closure, f.mark, false))
+	if len(facts) > 0 {
+		f.Add("facts", wire.AssertFacts(facts, f.mark))
+	}
+}
+
 // send runs the flush. It returns the first segment's reply; a connection whose state is not
 // certain afterwards is discarded.
 func (f *readFlush) send(ctx context.Context, s *Session, sink rowSink) ([]wire.Reply, error) {
@@ -107,13 +118,9 @@ func (f *readFlush) contradicted(s *Session, step, found string, fallback refusa
 			"a table, view, function or type that the statement uses was changed while it was being checked", "call again"), wire.ErrStaleCatalog)
 	}
 	s.pool.db.log.Warn("a read touched relations that were not recognised", "pool", s.pool.role.String(), "step", step, "relations", found)
-	refused := refusal.New(refusal.TableNotAllowlisted,
+	return errors.Join(refusal.New(refusal.TableNotAllowlisted,
 		"the statement reads a table that is not allowlisted, or that could not be recognised in its text",
-		"write schema-qualified names of tables that describe_schema shows, and leave out functions that read other tables")
-	if step != "witness" { // behind FETCH: it has run
-		return refused
-	}
-	return errors.Join(refused, wire.ErrStaleCatalog)
+		"write schema-qualified names of tables that describe_schema shows, and leave out functions that read other tables"), wire.ErrStaleCatalog)
 }
 
 // encodeFor renders a statement's parameters; what the server says of them is a refusal.

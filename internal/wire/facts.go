@@ -8,8 +8,8 @@ import (
 )
 
 // ErrStaleCatalog says that what the guard relied upon is not what Postgres found: a fact differs, or
-// a relation was resolved that the guard did not see. Nothing of the agent's text was run. The caller
-// looks the catalog up afresh, guards the text again, and tries once more.
+// a relation was touched that the guard did not see. Everything was rolled back. The caller looks the
+// catalog up afresh, guards the text again, and tries once more.
 var ErrStaleCatalog = errors.New("the catalog changed since the statement was checked")
 
 // FirstUserOID is FirstNormalObjectId of access/transam.h: what has a lower OID was made by initdb
@@ -121,10 +121,10 @@ func FactsOf(r Result) []Fact {
 
 // AssertFacts fails with mark and "kind key" of the first fact that is no longer true.
 //
-// It belongs behind the step that made Postgres resolve the names (DECLARE, EXPLAIN) and before the
-// first that runs anything: by then the relations are locked and cannot be redefined, and the functions
-// are chosen. It also belongs behind the first [Witness], since it leaves locks on system catalogs, and
-// before a change of role, since the search path may hold "$user". See TestStaleViewIsNotRun.
+// It belongs behind the step that made Postgres resolve the names ([Step.ParseOnly]) and before the
+// first that plans or runs anything: by then the relations are locked and cannot be redefined. It also
+// belongs behind the first [Witness], since it leaves locks on system catalogs, and before a change of
+// role, since the search path may hold "$user". See TestStaleViewIsNotRun.
 func AssertFacts(facts []Fact, mark string) Step {
 	kinds, names, versions := columnsOf(facts)
 	return Step{
@@ -134,8 +134,9 @@ func AssertFacts(facts []Fact, mark string) Step {
 }
 
 // Witness fails with mark and their names when this backend holds locks on relations that are not in
-// closure. It is the second witness of what a text names: behind DECLARE or EXPLAIN of it the locks
-// are exactly what name resolution found. An index of a table in closure passes (one made since the
+// closure. It is the second witness of what a text names: behind a [Step.ParseOnly] of it the locks are
+// exactly what name resolution found; behind its planning there may also be what STABLE functions read,
+// behind its run what any function read. An index of a table in closure passes (one made since the
 // guard looked reaches nothing new), any other index does not. passSystem lets Postgres' own relations
 // pass, which functions of pg_catalog read while running. See TestWitness.
 func Witness(closure []uint32, mark string, passSystem bool) Step {

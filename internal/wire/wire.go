@@ -19,6 +19,11 @@ type Step struct {
 	// PrefixRunes is how many characters of SQL stand before the agent's text; the position in a
 	// server error is moved by it. Zero where the text is not the agent's.
 	PrefixRunes int
+	// ParseOnly stops after the Parse message (manual, 55.2.3): the server finds what the names of SQL mean and
+	// locks these relations until the transaction ends, and neither plans nor runs anything; Params are
+	// not sent. Planning would go further than it looks: to estimate rows it calls STABLE functions
+	// (EXPLAIN does). The step's Result is empty.
+	ParseOnly bool
 }
 
 // Segment is what stands before one Sync. An error skips the rest of its segment and nothing
