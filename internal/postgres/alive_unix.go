@@ -26,7 +26,7 @@ func readable(conn net.Conn) (pending, known bool) {
 	var peekErr error
 	// Control, not Read: the driver may have left a read of its own waiting in the background (it does
 	// where a write took long), and Read would queue behind that one without end.
-	// See TestAliveDoesNotWaitBehindARead.
+	// See TestAcquireBesideABackgroundReader.
 	err = raw.Control(func(fd uintptr) {
 		var b [1]byte
 		n, _, peekErr = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)

@@ -46,7 +46,7 @@ const declare = "DECLARE sw_c NO SCROLL CURSOR FOR "
 // the rows the locks are looked at again, for what functions read. See TestStaleReadsAreTriedAgain.
 //
 // Refusals: QUERY_FAILED, STATEMENT_TIMEOUT, LOCK_TIMEOUT, TABLE_NOT_ALLOWLISTED, TOO_BUSY,
-// DATABASE_UNAVAILABLE, INVALID_INPUT. See TestQueryIsOneRoundTrip, TestS21QueryIsBounded.
+// DATABASE_UNAVAILABLE, INVALID_INPUT. See TestQueryIsOneRoundTrip, TestS21ABigQueryIsFlat.
 func (p *Pool) Query(ctx context.Context, st *sqlguard.Statement, limits QueryLimits) (*QueryResult, error) {
 	if st.Class() != sqlguard.Read {
 		return nil, fmt.Errorf("running a statement of class %q as a query", st.Class())

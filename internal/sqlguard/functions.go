@@ -10,7 +10,7 @@ import (
 // functions judges every call, operator, cast and attribute notation of a tree. The rules are those
 // of the package's design: text runs before anybody has decided, so volatile functions of the system
 // and of extensions are refused apart from a short list, and those that take SQL, files or table
-// names as text always are. See TestFunctionsRefused.
+// names as text always are. See TestReadCorpus, TestCallsOutside.
 func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 	for _, c := range f.calls {
 		v.rely(wire.FactFunction, c.name.Name, v.facts.FunctionVersions[c.name.Name])
