@@ -66,8 +66,10 @@ func TestQueryValues(t *testing.T) {
 		{"SELECT 1.5::real, 0.1::float8, 1e300::float8, -0.0::float8, 1e-7::float8", `1.5,0.1,1e+300,-0,1e-07`, ""},
 		{"SELECT 'NaN'::float8, 'Infinity'::float4, '-Infinity'::float8, ARRAY['NaN'::float8, 1]", `"NaN","Infinity","-Infinity",["NaN",1]`, ""},
 		{"SELECT 12.30::money", `"$12.30"`, "money"},
-		{`SELECT '{"a": 9007199254740993.10,  "b":[1,null]}'::json, '{"b":1, "a":1.10}'::jsonb, 'null'::jsonb, '"x"'::jsonb`,
-			`{"a":9007199254740993.10,"b":[1,null]},{"a":1.10,"b":1},null,"x"`, "json,jsonb,jsonb,jsonb"},
+		{
+			`SELECT '{"a": 9007199254740993.10,  "b":[1,null]}'::json, '{"b":1, "a":1.10}'::jsonb, 'null'::jsonb, '"x"'::jsonb`,
+			`{"a":9007199254740993.10,"b":[1,null]},{"a":1.10,"b":1},null,"x"`, "json,jsonb,jsonb,jsonb",
+		},
 		{"SELECT '{\"a\":\n1}'::json", `{"a":1}`, ""},
 		{"SELECT '{}'::int[], '{1}'::int[], NULL::int[], '{{1,2},{3,NULL}}'::int[]", `[],[1],null,[[1,2],[3,null]]`, "integer[]"},
 		{"SELECT '[0:1]={7,8}'::int[], ARRAY[9007199254740993], ARRAY[1.10::numeric]", `[7,8],["9007199254740993"],["1.10"]`, ""},

@@ -393,8 +393,13 @@ func TestAllowlist(t *testing.T) {
 		require.Error(t, err, "%v", bad)
 	}
 	for _, bad := range [][2][]string{
-		{{"mcp_audit"}, nil}, {{"pg_catalog"}, nil}, {{"information_schema"}, nil}, {{"pg_toast"}, nil}, {{"pg_temp_3"}, nil},
-		{nil, {"mcp_audit.log"}}, {{"public", "PG_CATALOG"}, {"public.t"}},
+		{{"mcp_audit"}, nil},
+		{{"pg_catalog"}, nil},
+		{{"information_schema"}, nil},
+		{{"pg_toast"}, nil},
+		{{"pg_temp_3"}, nil},
+		{nil, {"mcp_audit.log"}},
+		{{"public", "PG_CATALOG"}, {"public.t"}},
 	} {
 		_, err := ParseWriteAllowlist(bad[0], bad[1])
 		require.Error(t, err, "%v", bad)

@@ -18,7 +18,7 @@ const FirstUserOID = 16384
 
 // The kinds of facts.
 const (
-	FactRelation = 'r' // Key is the OID: name, columns, key, row security, and of a view its rules and the functions in them
+	FactRelation = 'r' // Key is the OID: name, columns, key, row security, partitions, and of a view its rules and the functions in them
 	FactFunction = 'f' // Key is a bare name: every function (and type, since f(x) may be a cast) of that name that is not Postgres' own, in any schema
 	FactOperator = 'o' // Key is a symbol: every operator of it that is not Postgres' own, and its function
 	FactType     = 't' // Key is a bare name: every type of that name, and the functions a cast to it may run
@@ -58,8 +58,11 @@ var versions = []struct {
 	kind byte
 	sql  string
 }{
-	{FactRelation, versionRelation}, {FactFunction, versionFunction}, {FactOperator, versionOperator},
-	{FactType, versionType}, {FactPath, versionPath},
+	{FactRelation, versionRelation},
+	{FactFunction, versionFunction},
+	{FactOperator, versionOperator},
+	{FactType, versionType},
+	{FactPath, versionPath},
 }
 
 // RelationVersion is the SQL expression of a relation's Version, NULL where there is none, for a

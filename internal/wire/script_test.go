@@ -45,7 +45,9 @@ func TestMarked(t *testing.T) {
 		e    *wire.ServerError
 		mark string
 	}{
-		{nil, m}, {e, wire.NewMark()}, {e, ""},
+		{nil, m},
+		{e, wire.NewMark()},
+		{e, ""},
 		{&wire.ServerError{SQLState: "42601", Message: e.Message}, m},
 	} {
 		_, ok := wire.Marked(c.e, c.mark)

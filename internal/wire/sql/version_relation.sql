@@ -1,8 +1,14 @@
-SELECT pg_catalog.hashtextextended(pg_catalog.concat_ws('/', c.relkind, c.relrowsecurity, c.relforcerowsecurity, c.relhassubclass, n.nspname, c.relname,
+SELECT pg_catalog.hashtextextended(pg_catalog.concat_ws('/', c.relkind, c.relrowsecurity, c.relforcerowsecurity, n.nspname, c.relname,
   (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attnum, a.attname, a.atttypid, a.attnotnull, a.attgenerated, a.attidentity, a.attisdropped), ','
                                 ORDER BY a.attnum)
    FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0),
   (SELECT pg_catalog.string_agg(i.indkey::pg_catalog.text, ',') FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary),
+  CASE WHEN c.relhassubclass THEN -- partitions and children, as deep as they go
+    (WITH RECURSIVE kin AS (
+       SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid
+       UNION
+       SELECT i.inhrelid FROM kin JOIN pg_catalog.pg_inherits i ON i.inhparent = kin.inhrelid)
+     SELECT pg_catalog.string_agg(kin.inhrelid::pg_catalog.text, ',' ORDER BY kin.inhrelid) FROM kin) END,
   -- A stored rule names functions by OID: one that is renamed or made volatile changes the rule's
   -- meaning and not its text.
   (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', w.oid, w.ev_type, w.is_instead, w.ev_enabled, w.ev_qual, w.ev_action,
