@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
@@ -52,13 +51,6 @@ func settings(s Server, statement, lock time.Duration, m string) wire.Step {
 	return wire.Step{SQL: settingsSQL, Params: [][]byte{
 		ms(statement), ms(lock), ms(2*statement + 10*time.Second), text(s.Role()), text(m),
 	}}
-}
-
-// explain makes Postgres resolve the names of the text without running it, behind which witness
-// looks at the locks.
-func explain(st *sqlguard.Statement, params [][]byte) wire.Step {
-	const prefix = "EXPLAIN (COSTS OFF) "
-	return wire.Step{SQL: prefix + st.SQL(), Params: params, PrefixRunes: utf8.RuneCountInString(prefix)}
 }
 
 // hasRowVersions tells whether rows of this relation have a ctid and xmin to digest.

@@ -140,7 +140,7 @@ func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 		if err != nil {
 			return err
 		}
-		guardSteps(&sc, wk.statement, params, m)
+		guardSteps(&sc, wk.statement, m)
 		sc.Add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
 	}
 	reply, err := w.send(ctx, s, &sc, true)

@@ -287,7 +287,7 @@ func (w *TwoPhaseWrite) runSteps(sc *script, s Session, p plan.Plan, wk *work, p
 	if s.ServerVersion() < pg15 {
 		sc.Add("baseline", step(baselineSQL))
 	}
-	guardSteps(sc, st, params, m)
+	guardSteps(sc, st, m)
 	if st.Class() != sqlguard.Insert && p.RowsDigest != "" {
 		sc.Add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.HardMax, !wk.repeatable, m))
 	}

@@ -217,7 +217,7 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 	sc.Add("begin", begin(repeatable))
 	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	sc.Add("state", step(stateSQL))
-	guardSteps(&sc, st, params, m)
+	guardSteps(&sc, st, m)
 	unstableProbe := st.Class() != sqlguard.Insert && st.UnstableWhere()
 	if st.Class() != sqlguard.Insert {
 		if unstableProbe {
