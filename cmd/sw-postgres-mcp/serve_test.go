@@ -186,7 +186,7 @@ func TestServeWithoutADatabase(t *testing.T) {
 	}
 	text, isError := p.call("execute_plan", args{"plan_token": "t", "statement": "s"})
 	require.True(t, isError)
-	require.Contains(t, text, "UNKNOWN_TOKEN")
+	require.Contains(t, text, "DATABASE_UNAVAILABLE", "a token that cannot be looked up is not unknown")
 	require.NoError(t, p.in.Close())
 	require.Equal(t, exitOK, p.ends(2*time.Second))
 	noSecret(t, p.stderr.String())
