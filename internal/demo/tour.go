@@ -258,32 +258,31 @@ func (p preview) args() map[string]any {
 	return map[string]any{"plan_token": p.Token, "statement": p.Statement, "params": p.Params}
 }
 
-func (t *tour) expect(p preview, status string) error {
-	if p.Status != status {
-		return fmt.Errorf("the preview's status is %q, and the tour expects %q", p.Status, status)
+// preview calls a tool that previews, and holds its answer to the status that the tour expects.
+func (t *tour) preview(status, tool string, args map[string]any, order ...string) (preview, error) {
+	r, err := t.call(tool, args, order...)
+	if err != nil {
+		return preview{}, err
 	}
-	return nil
+	p, err := previewOf(r)
+	if err == nil && p.Status != status {
+		err = fmt.Errorf("the preview's status is %q, and the tour expects %q", p.Status, status)
+	}
+	return p, err
 }
 
 func (t *tour) smallUpdate() error {
 	t.head("A small change: previewed, then executed at once")
 	t.say("`update_rows` really runs the statement and rolls it back. Up to 100 rows need nobody's decision.")
-	r, err := t.call("update_rows", map[string]any{
+	p, err := t.preview("previewed", "update_rows", map[string]any{
 		"table": "public.products", "set": map[string]any{"stock": 0}, "where": "id <= $1", "params": []any{5},
 		"reason": "the first five products are sold out",
 	}, "table", "set", "where", "params", "reason")
 	if err != nil {
 		return err
 	}
-	p, err := previewOf(r)
-	if err != nil {
-		return err
-	}
-	if err := t.expect(p, "previewed"); err != nil {
-		return err
-	}
 	t.say("Nothing has changed yet. `execute_plan` gets back exactly what was previewed, and commits it together with its audit row.")
-	r, err = t.call("execute_plan", p.args(), "plan_token", "statement", "params")
+	r, err := t.call("execute_plan", p.args(), "plan_token", "statement", "params")
 	if err != nil {
 		return err
 	}
@@ -296,22 +295,15 @@ func (t *tour) smallUpdate() error {
 func (t *tour) cascade() error {
 	t.head("A change that reaches further than it looks: a person decides")
 	t.say("Eight customers of a test tenant. Their orders and order items go with them, and every one of these rows counts.")
-	r, err := t.call("delete_rows", map[string]any{
+	p, err := t.preview("awaiting_approval", "delete_rows", map[string]any{
 		"table": "public.customers", "where": "tenant = $1", "params": []any{"load-test"},
 		"reason": "remove the tenant that was made for the load test",
 	}, "table", "where", "params", "reason")
 	if err != nil {
 		return err
 	}
-	p, err := previewOf(r)
-	if err != nil {
-		return err
-	}
-	if err := t.expect(p, "awaiting_approval"); err != nil {
-		return err
-	}
 	t.say("The plan waits. The agent may already call `execute_plan`: it blocks until a person has decided on the approval page.")
-	r, err = t.decideWhile(p, "approve", map[string]any{"approvedBy": "guided tour"},
+	r, err := t.decideWhile(p, "approve", map[string]any{"approvedBy": "guided tour"},
 		"Approve it on the page", "(In this run the approval was sent over HTTP, with the secret that only the person who started the server has.)")
 	if err != nil {
 		return err
@@ -406,20 +398,13 @@ func (t *tour) hardCap() error {
 func (t *tour) migration() error {
 	t.head("A migration: rehearsed, and rejected with a reason")
 	t.say("`run_migration` always waits for a person. The rehearsal measures locks, what is lost and what is rewritten.")
-	r, err := t.call("run_migration", map[string]any{
+	p, err := t.preview("awaiting_approval", "run_migration", map[string]any{
 		"statement": "ALTER TABLE public.orders DROP COLUMN total", "reason": "the total can be computed from the items",
 	}, "statement", "reason")
 	if err != nil {
 		return err
 	}
-	p, err := previewOf(r)
-	if err != nil {
-		return err
-	}
-	if err := t.expect(p, "awaiting_approval"); err != nil {
-		return err
-	}
-	r, err = t.decideWhile(p, "reject", map[string]any{"rejectedBy": "guided tour", "reason": "Not now. Reports read this column; ask me first."},
+	r, err := t.decideWhile(p, "reject", map[string]any{"rejectedBy": "guided tour", "reason": "Not now. Reports read this column; ask me first."},
 		"Reject it on the page, with a reason", "(In this run the rejection was sent over HTTP.)")
 	if err != nil {
 		return err
