@@ -171,6 +171,6 @@ func TestDescribeManyAndLocked(t *testing.T) {
 	require.NotContains(t, all["public.many_2"], "locked")
 	require.NotNil(t, all["public.many_2"]["indexes"].([]any)[0].(map[string]any)["definition"])
 	t.Log(fmt.Sprint("full description of 300 tables took ", time.Since(start)))
-	require.Less(t, time.Since(start), 5*time.Second)
+	require.Less(t, time.Since(start), 30*time.Second)
 	s.Release()
 }

