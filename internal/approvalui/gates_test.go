@@ -1,6 +1,7 @@
 package approvalui_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -377,4 +378,20 @@ func TestCloseEndsStreamsAtOnce(t *testing.T) {
 	require.Less(t, time.Since(start), 10*time.Second)
 	_, err = net.DialTimeout("tcp", strings.TrimSuffix(strings.TrimPrefix(b.page.URL(), "http://"), "/"), time.Second)
 	require.Error(t, err, "the port is free again")
+}
+
+// TestS16OptionsAsterisk: "OPTIONS *" names no path, and passes no gate either.
+func TestS16OptionsAsterisk(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(b.page.URL(), "http://"), "/"))
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	_, err = fmt.Fprintf(conn, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+	require.NoError(t, err)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	require.Equal(t, http.StatusForbidden, res.StatusCode)
+	require.Equal(t, "DENY", res.Header.Get("X-Frame-Options"))
 }

@@ -119,12 +119,14 @@ func New(o Options) (*Server, error) {
 	s.key = random(32)
 	s.hub = newHub(s)
 	s.http = &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second, // an event stream lifts both for itself
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
+		// "OPTIONS *" would be answered by the library, past every gate.
+		DisableGeneralOptionsHandler: true,
+		Handler:                      s,
+		ReadHeaderTimeout:            5 * time.Second,
+		ReadTimeout:                  15 * time.Second, // an event stream lifts both for itself
+		WriteTimeout:                 30 * time.Second,
+		IdleTimeout:                  2 * time.Minute,
+		MaxHeaderBytes:               16 << 10,
 		// net/http reports broken connections and panics here; a request's address never stands in it.
 		ErrorLog: log.New(logWriter{s.log}, "", 0),
 	}
