@@ -90,7 +90,7 @@ func notOneExpression(what string) error {
 
 // collect gathers what the expression names. Sub-selects may read, nothing else.
 func (e *expression) collect(f *found) error {
-	f.walk(e.node.ProtoReflect(), nil)
+	f.add(e.node)
 	switch {
 	case f.err != nil:
 		return f.err

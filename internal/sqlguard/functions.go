@@ -163,6 +163,13 @@ func (g *Guard) routine(r Routine, via string, v *verdict, m mode) error {
 	if (system || r.Extension != "") && alwaysRefused(r.Name) {
 		return refuseFunction(full)
 	}
+	// A function can read what its caller may not name, and show it, also in an error's text or from
+	// within a subtransaction, where no lock witnesses it. Nothing tells from outside what it reads.
+	if !g.policy.Read.Empty() && !system && r.Extension == "" && r.Schema != "information_schema" && !g.allowsFunction(r) {
+		return refusal.New(refusal.FunctionNotAllowed,
+			fmt.Sprintf("The function %s could show tables that allowlist.read hides, whatever its arguments.", full),
+			"Write what it does as plain SQL, or ask the operator to add it to query.allowFunctions.")
+	}
 	if r.OID != 0 {
 		v.routines[r.OID] = r
 	}

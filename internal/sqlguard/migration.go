@@ -28,7 +28,7 @@ func (g *Guard) Migration(ctx context.Context, cat Catalog, text string) (*State
 		return nil, err
 	}
 	f := d.found
-	f.walk(node.ProtoReflect(), nil)
+	f.add(node)
 	switch {
 	case f.err != nil:
 		return nil, f.err

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	pg "github.com/pganalyze/pg_query_go/v5"
+
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
@@ -41,6 +43,7 @@ type verdict struct {
 	outside   bool                 // some function is outside pg_catalog and may read tables
 	relied    map[wire.Fact]bool   // what of the catalog was used
 	methods   map[string][]Routine // functions that x.f may mean, by f
+	known     *known
 }
 
 // attributes asks for the functions that x.f may mean where no relation of the text has a column f.
@@ -79,7 +82,10 @@ func (v *verdict) attributes(ctx context.Context, cat Catalog, f *found) error {
 }
 
 func newVerdict(facts *Facts) *verdict {
+	k := &known{relations: map[Name]Relation{}, bodies: map[uint32]*pg.Node{}, aggregates: map[Name]bool{}}
+	k.add(facts)
 	return &verdict{
+		known: k,
 		facts: facts, byName: map[Name]Relation{}, closure: map[uint32]bool{},
 		routines: map[uint32]Routine{}, volatile: map[string]bool{}, relied: map[wire.Fact]bool{},
 	}
@@ -193,7 +199,7 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 	if err := g.views(ctx, cat, v, m); err != nil {
 		return nil, err
 	}
-	return v, nil
+	return v, checkGrowth(v.known, f.roots, extra)
 }
 
 func (v *verdict) add(n Name, rel Relation) {
@@ -331,6 +337,7 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 				return unreadableView(what)
 			}
 			body.walk(node.ProtoReflect(), nil)
+			v.known.bodies[rel.OID] = node
 		}
 		if body.err != nil {
 			return body.err
@@ -344,6 +351,7 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 		if err != nil {
 			return err
 		}
+		v.known.add(facts)
 		inner := &verdict{
 			facts: facts, byName: facts.Relations, closure: v.closure, routines: v.routines, volatile: v.volatile, relied: v.relied,
 		}

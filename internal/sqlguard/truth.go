@@ -18,9 +18,14 @@ const maxJudged = 10_000
 // tautologies are the thresholds' matter. Each node is looked at once. See TestConstantTrue,
 // TestNeverConstant and TestTruthIsLinear.
 func alwaysTrue(node *pg.Node, params []json.RawMessage, rel Relation) bool {
+	e := newEvaluator(node, params, rel)
+	return e.eval(node).asBool() == yes && e.budget > 0
+}
+
+func newEvaluator(node *pg.Node, params []json.RawMessage, rel Relation) *evaluator {
 	e := &evaluator{params: params, rel: rel, uses: map[int]int{}, budget: maxJudged}
 	e.count(node)
-	return e.eval(node).asBool() == yes && e.budget > 0
+	return e
 }
 
 // ternary is SQL's logic plus "not known here".

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 )
@@ -166,15 +166,18 @@ func TestTruthIsLinear(t *testing.T) {
 		"or not":              nest("not (active or ", ")"),
 		"and or":              nest("active and (active or ", ")"),
 		"many or":             "id = 1" + strings.Repeat(" or id is null or id is not null and active", 400),
-		"long or":             "active" + strings.Repeat(" or active", 40_000),
-		"long in":             "id in (1" + strings.Repeat(", 1", 40_000) + ")",
+		"long or":             "active" + strings.Repeat(" or active", 5_000),
+		"long in":             "id in (1" + strings.Repeat(", 1", 5_000) + ")",
 		"long list of nulls":  "email is null" + strings.Repeat(" or email is null", 1_900),
 	} {
 		parsed, err := pg.Parse("select 1 where " + where)
 		require.NoError(t, err, name)
-		began := time.Now()
-		alwaysTrue(parsed.Stmts[0].Stmt.GetSelectStmt().WhereClause, nil, oddTable())
-		require.Less(t, time.Since(began), time.Minute, name)
+		condition := parsed.Stmts[0].Stmt.GetSelectStmt().WhereClause
+		own := 0
+		visit(condition.ProtoReflect(), func(protoreflect.Message) { own++ })
+		e := newEvaluator(condition, nil, oddTable())
+		e.eval(condition)
+		require.LessOrEqual(t, maxJudged-e.budget, own, name)
 	}
 }
 

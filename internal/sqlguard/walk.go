@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
@@ -37,6 +38,7 @@ type found struct {
 	err       error
 	seen      map[string]bool
 	skip      map[*pg.RangeVar]bool // relations that the caller checks itself
+	roots     []proto.Message       // the trees
 }
 
 func newFound() *found { return &found{params: map[int]bool{}, seen: map[string]bool{}} }
@@ -134,6 +136,12 @@ func (f *found) rangeName(rv *pg.RangeVar) (Name, bool) {
 		return Name{}, false
 	}
 	return Name{Schema: rv.GetSchemaname(), Name: rv.GetRelname()}, rv != nil
+}
+
+// add collects from a tree of the text.
+func (f *found) add(root proto.Message) {
+	f.roots = append(f.roots, root)
+	f.walk(root.ProtoReflect(), nil)
 }
 
 // walk collects from one message and everything below it.
