@@ -1,7 +1,11 @@
--- $1: names. Every overload in every schema.
+-- $1: names. Every overload in every schema. An aggregate is as volatile as the functions it is made of
+-- (itself it is always marked immutable); the volatilities i, s, v are in the order of their letters.
 SELECT w.ord, pg_catalog.json_build_object(
   'OID', p.oid::bigint, 'Schema', n.nspname, 'Name', p.proname,
-  'Volatility', pg_catalog.ascii(p.provolatile::text), 'Kind', pg_catalog.ascii(p.prokind::text),
+  'Volatility', GREATEST(pg_catalog.ascii(p.provolatile::text), CASE WHEN p.prokind = 'a' AND p.oid >= 16384 THEN
+    (SELECT pg_catalog.max(pg_catalog.ascii(q.provolatile::text)) FROM pg_catalog.pg_aggregate a JOIN pg_catalog.pg_proc q
+       ON q.oid IN (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn)
+      WHERE a.aggfnoid = p.oid) END), 'Kind', pg_catalog.ascii(p.prokind::text),
   'Extension', COALESCE(x.extname, ''), 'OnPath', n.nspname = ANY (pg_catalog.current_schemas(true)))
 FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY w(name, ord)
 JOIN pg_catalog.pg_proc p ON p.proname = w.name::pg_catalog.name

@@ -581,3 +581,51 @@ func TestMigrationPreviewIsBounded(t *testing.T) {
 	require.Contains(t, requireCode(t, err, refusal.StatementTimeout), "migration.previewLockMs")
 	require.Less(t, time.Since(start), 10*time.Second)
 }
+
+// TestS12OwnFunctionsUnderAReadAllowlist: a function can show what the allowlist hides, and nothing tells
+// from outside what it reads: it is called only where the operator says so.
+func TestS12OwnFunctionsUnderAReadAllowlist(t *testing.T) {
+	t.Parallel()
+	db := pgtemp.New(t)
+	db.Exec(t, "CREATE SCHEMA hidden; CREATE TABLE hidden.s (v int)")
+	b := setupOn(t, db, tinySQL+`
+		CREATE FUNCTION peek() RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN (SELECT v FROM hidden.s); END';`)
+	read, err := sqlguard.ParseAllowlist([]string{"app"}, nil)
+	require.NoError(t, err)
+	write, err := sqlguard.ParseWriteAllowlist([]string{"app"}, nil)
+	require.NoError(t, err)
+	cat := b.pools.Writer().Catalog()
+	for _, allowed := range []bool{false, true} {
+		policy := sqlguard.Policy{Read: read, Write: write}
+		if allowed {
+			policy.AllowFunctions = []string{"app.peek"}
+		}
+		g := sqlguard.New(policy)
+		_, inWhere := g.Delete(b.ctx, cat, sqlguard.DeleteSpec{Table: "app.t", Where: "id = app.peek()"})
+		_, inSet := g.Update(b.ctx, cat, sqlguard.UpdateSpec{Table: "app.t", SetExpressions: []sqlguard.SetExpr{{Column: "v", Expr: "app.peek()"}}, Where: "id = 1"})
+		_, inRead := g.Read(b.ctx, cat, "SELECT app.peek()", nil)
+		for _, err := range []error{inWhere, inSet, inRead} {
+			if allowed {
+				require.NoError(t, err)
+			} else {
+				requireCode(t, err, refusal.FunctionNotAllowed)
+			}
+		}
+	}
+}
+
+// TestAVolatileAggregate: an aggregate is always marked immutable, and as volatile as what it is made of.
+func TestAVolatileAggregate(t *testing.T) {
+	t.Parallel()
+	b := setup(t, tinySQL+`CREATE TABLE side (v int);
+		CREATE FUNCTION trans(int, int) RETURNS int LANGUAGE plpgsql VOLATILE AS 'BEGIN INSERT INTO app.side VALUES (1); RETURN 1; END';
+		CREATE AGGREGATE volagg(int) (SFUNC = trans, STYPE = int, INITCOND = '0');`)
+	r, err := b.delete("app.t", "id = 300 AND (SELECT app.volagg(x) FROM generate_series(1, 3) x) IS NOT NULL")
+	require.NoError(t, err)
+	require.Equal(t, plan.AwaitingApproval, r.Plan.State)
+	require.Contains(t, str(r.Plan.Warnings), plan.WarnSideEffects)
+	require.EqualValues(t, 4, r.Plan.BlastRadius.TotalRows, "the probe's effects were undone and are not counted")
+	require.Equal(t, "0", b.one("SELECT count(*) FROM app.side"))
+	_, err = b.insert("app.t", []string{"id", "v"}, raws("1000", "1"))
+	require.NoError(t, err)
+}
