@@ -48,7 +48,7 @@ func (w *TwoPhaseWrite) sendCommit(ctx context.Context, s Session, sc *script) (
 	if s.ServerVersion() >= pg15 {
 		sc.Add("counters", flushCounters)
 	}
-	sc.Add("end", commit)
+	sc.Add("last", commit)
 	replies, err := s.Flush(ctx, sc.Steps(), wire.Segment{forget})
 	if len(replies) > 0 && replies[0].TxStatus != 0 { // its Sync was answered, whatever came after
 		if err != nil || len(replies) < 2 || replies[1].Err != nil {
@@ -71,7 +71,7 @@ func (w *TwoPhaseWrite) committedOrNot(ctx context.Context, s Session, ex *plan.
 		ex.Fail()
 		return Outcome{}, wire.Refuse(reply.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: writeTimeout})
 	}
-	if c, ok := sc.Result(reply, "end"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
+	if c, ok := sc.Result(reply, "last"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
 		return w.done(ctx, s, ex, t, started), nil
 	}
 	w.undo(s)
