@@ -45,7 +45,7 @@ func docSection(t *testing.T, doc, heading string) string {
 func docRows(text string) [][]string {
 	var out [][]string
 	head := true
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		if !strings.HasPrefix(line, "|") {
 			head = true
 			continue

@@ -129,7 +129,7 @@ func TestDocsConfigurationKeys(t *testing.T) {
 		require.Len(t, cells, 4, cells[0])
 		require.NotEmpty(t, cells[3], cells[0])
 		key := config.Key{Name: tickedText(t, cells[0]), Default: strings.Trim(cells[1], "`"), Env: []string{}}
-		for _, env := range strings.Split(cells[2], ",") {
+		for env := range strings.SplitSeq(cells[2], ",") {
 			if env = strings.TrimSpace(env); env != "" {
 				key.Env = append(key.Env, tickedText(t, env))
 			}

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -50,7 +51,8 @@ var built struct {
 func program(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "sw-postgres-mcp-tests-"); built.err != nil {
+		// Not the test's own directory: the program outlives the test that builds it.
+		if built.dir, built.err = os.MkdirTemp("", "sw-postgres-mcp-tests-"); built.err != nil { //nolint:usetesting // see above
 			return
 		}
 		built.path = filepath.Join(built.dir, "sw-postgres-mcp")
@@ -113,9 +115,7 @@ func (o options) configText(t testing.TB) string {
 			cfg[name] = value
 			continue
 		}
-		for k, v := range section {
-			base[k] = v
-		}
+		maps.Copy(base, section)
 	}
 	text, err := json.MarshalIndent(cfg, "", "  ")
 	require.NoError(t, err)
@@ -183,9 +183,7 @@ func command(t testing.TB, db *pgtemp.DB, o options) (cmd *exec.Cmd, application
 		require.NoError(t, os.WriteFile(path, []byte(o.configText(t)), 0o600))
 		env["SW_POSTGRES_CONFIG"] = path
 	}
-	for k, v := range o.env {
-		env[k] = v
-	}
+	maps.Copy(env, o.env)
 	cmd = exec.Command(program(t), args...)
 	cmd.Dir = dir
 	cmd.Env = environment(env)
@@ -214,12 +212,11 @@ func runToEnd(t testing.TB, db *pgtemp.DB, o options) ran {
 	case err = <-done:
 	case <-ctx.Done():
 		_ = cmd.Process.Kill()
-		<-done
+		_ = <-done // it was killed
 		t.Fatalf("the program did not end: %v\n%s", o.args, stderr.String())
 	}
 	r := ran{stdout: stdout.String(), stderr: stderr.String()}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		r.code = exit.ExitCode()
 	} else {
 		require.NoError(t, err)

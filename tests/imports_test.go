@@ -52,8 +52,10 @@ var arrows = map[string]arrow{
 	"internal/approvalui":     {own: []string{"internal/refusal", "internal/writecore/plan"}},
 	"internal/config":         {own: []string{"internal/sqlguard", "internal/strictjson"}, foreign: []string{"github.com/spf13/viper"}},
 	"internal/pgtemp":         {own: []string{"docker/init"}, foreign: []string{pgxModule, "golang.org/x/sys"}},
-	"internal/pgtemp/dockerpg": {own: []string{"docker/init", "internal/pgtemp"},
-		foreign: []string{testcontains}},
+	"internal/pgtemp/dockerpg": {
+		own:     []string{"docker/init", "internal/pgtemp"},
+		foreign: []string{testcontains},
+	},
 	"internal/demo": {own: []string{"docker/init", "internal/pgtemp"}, foreign: []string{pgxModule}},
 	"cmd/sw-postgres-mcp": {
 		own: []string{

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -284,19 +283,6 @@ func (p *pgProxy) noSimpleProtocol() {
 func (p *pgProxy) proxied(db *pgtemp.DB, o options) options {
 	o.readonly, o.writer = p.through(db.Readonly), p.through(db.Writer)
 	return o
-}
-
-// freePort is a port on which nobody listens.
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	_, err = strconv.Atoi(port)
-	require.NoError(t, err)
-	return port
 }
 
 // carries tells whether a frame's statement begins with the given words.

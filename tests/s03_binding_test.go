@@ -109,8 +109,10 @@ func TestS03ParamsAreComparedExactly(t *testing.T) {
 			}
 		}
 	}
-	object := s.preview("insert_rows", args{"table": "app.item", "columns": []any{"name", "doc"},
-		"rows": json.RawMessage(`[["doc", {"a": 1, "b": {"c": [1, 2], "d": null}}]]`), "reason": "t"})
+	object := s.preview("insert_rows", args{
+		"table": "app.item", "columns": []any{"name", "doc"},
+		"rows": json.RawMessage(`[["doc", {"a": 1, "b": {"c": [1, 2], "d": null}}]]`), "reason": "t",
+	})
 	for _, different := range []string{`{"a":1,"b":{"c":[2,1],"d":null}}`, `{"a":1,"b":{"c":[1,2]}}`, `{"a":"1","b":{"c":[1,2],"d":null}}`, `"{\"a\":1}"`} {
 		echo := object.echo()
 		echo["params"] = raw(`"doc"`, different)

@@ -170,11 +170,14 @@ func TestS16ThePageIsForThisMachineAndThisPerson(t *testing.T) {
 	require.True(t, json.Valid(list.body))
 	// The three names of this machine are fine, and so is its own page.
 	for _, own := range []request{
-		{host: "localhost:" + port}, {host: "[::1]:" + port}, {host: "LOCALHOST:" + port},
+		{host: "localhost:" + port},
+		{host: "[::1]:" + port},
+		{host: "LOCALHOST:" + port},
 		{header: map[string]string{"Origin": "http://" + host, "Sec-Fetch-Site": "same-origin"}},
 		{header: map[string]string{"Sec-Fetch-Site": "none"}},
 		{header: map[string]string{"Content-Type": "application/json; charset=utf-8"}},
-		{body: `{"approvedBy":"` + strings.Repeat("a", 200) + `"}`}, {body: `{}`},
+		{body: `{"approvedBy":"` + strings.Repeat("a", 200) + `"}`},
+		{body: `{}`},
 	} {
 		a := send(own)
 		require.Equal(t, 200, a.status, "%v: %s", own, a.body)

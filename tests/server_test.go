@@ -42,7 +42,6 @@ type server struct {
 	requests []message // what the server asked of the client
 	elicit   func(message) any
 	stderr   bytes.Buffer
-	checks   []string // violations of the contract seen on the way
 
 	page   string // with the secret
 	pageOK chan struct{}

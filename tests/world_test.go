@@ -87,8 +87,10 @@ func findDump(major int) string {
 	if path, err := exec.LookPath("pg_dump"); err == nil {
 		candidates = append(candidates, path)
 	}
-	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/pg_dump", "/usr/pgsql-*/bin/pg_dump", "/opt/homebrew/opt/postgresql*/bin/pg_dump",
-		"/usr/local/opt/postgresql*/bin/pg_dump", "/Applications/Postgres.app/Contents/Versions/*/bin/pg_dump"} {
+	for _, pattern := range []string{
+		"/usr/lib/postgresql/*/bin/pg_dump", "/usr/pgsql-*/bin/pg_dump", "/opt/homebrew/opt/postgresql*/bin/pg_dump",
+		"/usr/local/opt/postgresql*/bin/pg_dump", "/Applications/Postgres.app/Contents/Versions/*/bin/pg_dump",
+	} {
 		found, err := filepath.Glob(pattern)
 		if err == nil {
 			candidates = append(candidates, found...)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -90,9 +91,7 @@ func TestDescribe(t *testing.T) {
 	require.Len(t, columns, 7)
 	column := func(name, typ string, nullable bool, rest map[string]any) map[string]any {
 		c := map[string]any{"name": name, "type": typ, "nullable": nullable, "defaultValue": nil, "identity": nil, "generated": nil, "comment": nil, "enumValues": nil}
-		for k, v := range rest {
-			c[k] = v
-		}
+		maps.Copy(c, rest)
 		return c
 	}
 	require.Equal(t, column("Id", "integer", false, map[string]any{"defaultValue": `nextval('sales."Order_Id_seq"'::regclass)`}), columns[0])

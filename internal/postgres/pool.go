@@ -152,8 +152,7 @@ func (p *Pool) acquireError(ctx context.Context, err error) error {
 			fmt.Sprintf("all %d connections are in use, and none became free within %s", st.MaxConns(), p.opts.AcquireTimeout),
 			"try again in a moment, with fewer calls at once; the operator can raise database.maxConnections")
 	}
-	var role *RoleError
-	if errors.As(err, &role) {
+	if role, ok := errors.AsType[*RoleError](err); ok {
 		return role
 	}
 	return p.unavailable(err)

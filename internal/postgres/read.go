@@ -44,8 +44,7 @@ func (p *Pool) readError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || !errors.Is(err, wire.ErrConnectionLost) {
 		return err
 	}
-	var exceeded *pgproto3.ExceededMaxBodyLenErr
-	if errors.As(err, &exceeded) {
+	if _, ok := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); ok {
 		return refusal.New(refusal.QueryFailed,
 			fmt.Sprintf("one row is larger than %d MB", maxMessage>>20),
 			"select a part of the large column, for example left(column, 1000) or substr(column, from, length)")

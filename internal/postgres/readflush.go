@@ -126,8 +126,7 @@ func (f *readFlush) contradicted(s *Session, step, found string, fallback refusa
 // encodeFor renders a statement's parameters; what the server says of them is a refusal.
 func (s *Session) encodeFor(ctx context.Context, st *sqlguard.Statement, fallback refusal.Code) ([][]byte, error) {
 	params, err := s.EncodeParams(ctx, st.SQL(), st.Params())
-	var refused *wire.ServerError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*wire.ServerError](err); ok {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("asking for parameter types: %w", ctx.Err())
 		}

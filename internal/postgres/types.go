@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -85,9 +86,7 @@ func (c *typeCache) put(found map[uint32]typeInfo) {
 	if c.known == nil || len(c.known) > 10_000 {
 		c.known = map[uint32]typeInfo{}
 	}
-	for oid, t := range found {
-		c.known[oid] = t
-	}
+	maps.Copy(c.known, found)
 }
 
 // typesOf resolves OIDs, asking the server once for those not known. One that cannot be found (or
@@ -123,9 +122,7 @@ func (s *Session) typesOf(ctx context.Context, oids []uint32) (map[uint32]typeIn
 	if err != nil {
 		return nil, err
 	}
-	for oid, t := range found {
-		out[oid] = t
-	}
+	maps.Copy(out, found)
 	return out, nil
 }
 

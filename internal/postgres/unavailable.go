@@ -33,8 +33,7 @@ func (t target) address() string {
 
 func (p *Pool) cause(err error) (message, hint string) {
 	t, key := p.target, p.role.String()
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return causeByState(pg, t, key)
 	}
 	var dns *net.DNSError

@@ -21,8 +21,7 @@ func asDrift(err error) error {
 	if !errors.Is(err, wire.ErrStaleCatalog) {
 		return err
 	}
-	var c *changed
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[*changed](err); ok {
 		return rowsetChanged(c.Error())
 	}
 	return rowsetChanged("a table, view or function that the statement names was changed")
