@@ -212,8 +212,7 @@ func runToEnd(t testing.TB, db *pgtemp.DB, o options) ran {
 	case err = <-done:
 	case <-ctx.Done():
 		_ = cmd.Process.Kill()
-		_ = <-done // it was killed
-		t.Fatalf("the program did not end: %v\n%s", o.args, stderr.String())
+		t.Fatalf("the program did not end and was killed (%v): %v\n%s", <-done, o.args, stderr.String())
 	}
 	r := ran{stdout: stdout.String(), stderr: stderr.String()}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -30,7 +30,7 @@ func (h *cancelHandler) HandleCancel(context.Context) {
 	h.done = make(chan struct{})
 	deadline := time.Now().Add(cancelPatience)
 	_ = h.pc.Conn().SetDeadline(deadline) // a dead socket shows at the next read
-	go func() { //nolint:gosec // G118: the caller's context has ended, that is why this runs
+	go func() {                           //nolint:gosec // G118: the caller's context has ended, that is why this runs
 		defer close(h.done)
 		ctx, cancel := context.WithDeadline(context.Background(), deadline)
 		defer cancel()
