@@ -20,6 +20,9 @@ const (
 	maxDeepTokens = 2000
 	// maxBrackets bounds how deep brackets may stand inside each other.
 	maxBrackets = 200
+	// maxComments bounds the /* of a text, wherever they stand: the scanner's time is the square of
+	// their number, 20,000 take 5 s.
+	maxComments = 500
 	// maxTokens bounds the size of the tree, which costs about 100 times the text.
 	maxTokens = 300_000
 )
@@ -98,6 +101,10 @@ func checkBytes(what, text string) error {
 		return refusal.New(refusal.InvalidInput,
 			fmt.Sprintf("The %s is %d bytes long; at most %d are taken.", what, len(text), maxTextBytes),
 			"Pass data as params instead of writing it into the text; a list of values fits `= ANY($1)`.")
+	case strings.Count(text, "/*") > maxComments:
+		return refusal.New(refusal.InvalidInput,
+			fmt.Sprintf("The %s holds /* %d times; at most %d are taken.", what, strings.Count(text, "/*"), maxComments),
+			"Leave the comments out.")
 	case strings.IndexByte(text, 0) >= 0:
 		return refusal.New(refusal.InvalidInput,
 			fmt.Sprintf("The %s holds the character U+0000, which Postgres cannot store.", what), "Remove it.")

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 	"github.com/stretchr/testify/require"
@@ -163,6 +164,42 @@ func TestBytesRefused(t *testing.T) {
 		requireCode(t, refusal.InvalidInput, err)
 		_, err = openGuard().Migration(context.Background(), newFake(), text)
 		requireCode(t, refusal.InvalidInput, err)
+	}
+}
+
+// The scanner's time is the square of the number of block comments.
+func TestCommentsAreCountedBeforeScanning(t *testing.T) {
+	t.Parallel()
+	ctx, g, cat := context.Background(), openGuard(), newFake()
+	for name, comments := range map[string]string{
+		"many":       strings.Repeat("/**/", 1<<18-100),
+		"apart":      strings.Repeat("/* a */ ", 100_000),
+		"nested":     strings.Repeat("/*", 100_000) + strings.Repeat("*/", 100_000),
+		"open":       strings.Repeat("/*", 500_000),
+		"in literal": "'" + strings.Repeat("/*", maxComments+1) + "'",
+	} {
+		for _, call := range []func() error{
+			func() error { _, err := g.Read(ctx, cat, "select 1 "+comments, nil); return err },
+			func() error {
+				_, err := g.Delete(ctx, cat, DeleteSpec{Table: "customers", Where: "id = 1 " + comments})
+				return err
+			},
+			func() error { _, err := g.Migration(ctx, cat, comments+"drop table app.t"); return err },
+			func() error {
+				_, err := g.Update(ctx, cat, UpdateSpec{Table: "customers", Where: "id = 1", SetExpressions: []SetExpr{{"name", "'x'" + comments}}})
+				return err
+			},
+		} {
+			began := time.Now()
+			requireCode(t, refusal.InvalidInput, call())
+			require.Less(t, time.Since(began), time.Minute, name) // tens of minutes without the bound
+		}
+	}
+	for _, comments := range []string{
+		strings.Repeat("/**/", maxComments), strings.Repeat("-- a line\n", 20_000), strings.Repeat("/*", maxComments) + strings.Repeat(" */", maxComments),
+	} {
+		_, err := g.Read(ctx, cat, comments+"select 1", nil)
+		require.NoError(t, err)
 	}
 }
 
