@@ -40,7 +40,7 @@ fmt: setup-lint ## format the Go code
 	"$$(go env GOPATH)/bin/golangci-lint" fmt ./...
 
 demo: setup-postgres build ## a throw-away Postgres, the page and a guided tour; AUTO=1 decides by itself
-	bin/sw-postgres-mcp demo $(if $(AUTO),--auto)
+	bin/sw-postgres-mcp demo $(if $(filter-out 0,$(AUTO)),--auto)
 
 bench: setup-postgres ## ratios against the bare statement, and round trips; SW_BENCH_ROUNDS=n pairs (21)
 	go test -tags bench -count=1 -timeout 20m -v -run '^TestBench' ./tests/bench

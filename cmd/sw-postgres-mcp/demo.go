@@ -63,7 +63,11 @@ func (r *root) tour(ctx context.Context, auto bool, seed uint64, transcript stri
 		}()
 		out = io.MultiWriter(r.out, f)
 	}
-	return demo.Tour(ctx, demo.TourOptions{Binary: binary, Auto: auto, Seed: seed, Out: out})
+	err = demo.Tour(ctx, demo.TourOptions{Binary: binary, Auto: auto, Seed: seed, Out: out})
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return errors.New("interrupted; the throw-away Postgres and everything else of the demo is removed")
+	}
+	return err
 }
 
 // serveDemo serves on a throw-away Postgres; stdout carries the protocol, as always.

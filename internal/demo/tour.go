@@ -412,7 +412,9 @@ func (t *tour) migration() error {
 	if t.o.Auto && !bytes.Contains(r.text, []byte("PLAN_REJECTED")) {
 		return fmt.Errorf("the rejected migration was not refused: %s", r.text)
 	}
-	t.say("The agent reads the person's reason. A rejection is final.")
+	if bytes.Contains(r.text, []byte("PLAN_REJECTED")) {
+		t.say("The agent reads the person's reason. A rejection is final.")
+	}
 	return nil
 }
 

@@ -27,7 +27,7 @@ func (w *TwoPhaseWrite) Execute(ctx context.Context, req ExecuteRequest) (Outcom
 		w.recordGate(ctx, req, err, time.Since(started))
 		return Outcome{}, err
 	}
-	return w.execute(ctx, req, ex, started)
+	return w.execute(ctx, req, ex, time.Now()) // how long it took does not count a person's thinking
 }
 
 // begin passes every gate, waits where only a person's decision is missing, and takes the plan.
