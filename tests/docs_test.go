@@ -311,7 +311,7 @@ func TestDocsExamples(t *testing.T) {
 	}
 	require.Equal(t, 2, clients)
 	require.Equal(t, 1, configurations)
-	require.Contains(t, docText(t, readme), "claude mcp add --transport stdio --env SW_POSTGRES_CONFIG=/")
+	require.Contains(t, docText(t, readme), "claude mcp add --env SW_POSTGRES_CONFIG=/")
 }
 
 type clientEntry struct {
