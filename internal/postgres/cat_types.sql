@@ -1,6 +1,7 @@
 -- $1, $2: schemas ('' = by search_path) and names, in parallel. One row per type that exists: its
--- position and, unless it is built in, the functions that a cast to it may run: those of its casts,
--- its input function, and those of its domain checks; the same of its base, element, member and range types.
+-- position, as Routines the functions that a cast to it may run unless it is built in (those of its casts,
+-- its input function, and those of its domain checks; the same of its base, element, member and range
+-- types), and as Parts those of these types that are rows of relations or show numbers as names.
 WITH RECURSIVE path AS (
   SELECT n.oid AS nsp, pg_catalog.min(p.ord) AS ord
   FROM pg_catalog.unnest(pg_catalog.current_schemas(true)) WITH ORDINALITY p(name, ord)
@@ -46,7 +47,14 @@ WITH RECURSIVE path AS (
   ) f
   WHERE f.oid <> 0
 )
-SELECT hit.ord, COALESCE((
+SELECT hit.ord, pg_catalog.json_build_object('Parts', (
+  SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+    'OID', COALESCE(c.oid, 0)::pg_catalog.int8, 'Schema', n.nspname, 'Name', t.typname, 'Kind', COALESCE(pg_catalog.ascii(c.relkind::text), 0)))
+  FROM part p
+  JOIN pg_catalog.pg_type t ON t.oid = p.oid
+  JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+  LEFT JOIN pg_catalog.pg_class c ON c.oid = t.typrelid AND c.relkind <> 'c'
+  WHERE p.ord = hit.ord AND (c.oid IS NOT NULL OR n.nspname = 'pg_catalog' AND t.typname LIKE 'reg%')), 'Routines', (
   SELECT pg_catalog.json_agg(DISTINCT pg_catalog.jsonb_build_object(
     'OID', p.oid::pg_catalog.int8, 'Schema', n.nspname, 'Name', p.proname,
     'Volatility', pg_catalog.ascii(p.provolatile::text), 'Kind', pg_catalog.ascii(p.prokind::text),
@@ -57,5 +65,5 @@ SELECT hit.ord, COALESCE((
   LEFT JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = p.oid
         AND d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass AND d.deptype = 'e'
   LEFT JOIN pg_catalog.pg_extension x ON x.oid = d.refobjid
-  WHERE u.ord = hit.ord), '[]'::pg_catalog.json)
+  WHERE u.ord = hit.ord))
 FROM hit

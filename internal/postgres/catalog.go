@@ -56,9 +56,11 @@ type catalog struct {
 	settings  cache[settings]
 }
 
-// routines are what a name means, and the version of it. exists tells a type without functions from none.
+// routines are what a name means, and the version of it. exists tells a type without functions from none;
+// parts are a type's.
 type routines struct {
 	list    []sqlguard.Routine
+	parts   []sqlguard.Target
 	version string
 	exists  bool
 }
@@ -203,7 +205,13 @@ func (a *answer) questions() *catalogFlush {
 			for _, n := range need {
 				a.types[n] = routines{}
 			}
-			return each(rows, need, func(n sqlguard.Name, list []sqlguard.Routine) { a.types[n] = routines{list: list, exists: true} })
+			type found struct {
+				Routines []sqlguard.Routine
+				Parts    []sqlguard.Target
+			}
+			return each(rows, need, func(n sqlguard.Name, t found) {
+				a.types[n] = routines{list: t.Routines, parts: t.Parts, exists: true}
+			})
 		})
 	}
 	a.versions(f, &set)
@@ -289,6 +297,7 @@ func (a *answer) facts(q sqlguard.Lookup) *sqlguard.Facts {
 		Relations: map[sqlguard.Name]sqlguard.Relation{}, Functions: map[sqlguard.Name][]sqlguard.Routine{},
 		Operators: map[sqlguard.Name][]sqlguard.Routine{}, Types: map[sqlguard.Name][]sqlguard.Routine{},
 		FunctionVersions: map[string]string{}, OperatorVersions: map[string]string{}, TypeVersions: map[sqlguard.Name]string{},
+		TypeParts: map[sqlguard.Name][]sqlguard.Target{},
 	}
 	for n, r := range a.relations {
 		if r != nil {
@@ -314,7 +323,7 @@ func (a *answer) facts(q sqlguard.Lookup) *sqlguard.Facts {
 	for n, known := range a.types {
 		facts.TypeVersions[n] = known.version
 		if known.exists {
-			facts.Types[n] = known.list
+			facts.Types[n], facts.TypeParts[n] = known.list, known.parts
 		}
 	}
 	return facts

@@ -20,6 +20,7 @@ var harmlessVolatile = set(`random random_normal clock_timestamp timeofday gen_r
 array_shuffle array_sample pg_sleep pg_sleep_for pg_sleep_until
 pg_is_in_recovery pg_last_xact_replay_timestamp pg_last_wal_receive_lsn pg_last_wal_replay_lsn
 pg_current_wal_lsn pg_current_wal_insert_lsn pg_current_wal_flush_lsn
+pg_partition_tree pg_partition_ancestors pg_blocking_pids
 pg_database_size pg_relation_size pg_total_relation_size pg_table_size pg_indexes_size`)
 
 // harmlessExtension are volatile functions of extensions that only make random values.

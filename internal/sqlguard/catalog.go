@@ -34,6 +34,9 @@ type Facts struct {
 	Functions     map[Name][]Routine
 	Operators     map[Name][]Routine // the functions behind the operators of that symbol
 	Types         map[Name][]Routine // cast functions to that type and its own input function; empty for a built-in type
+	// TypeParts are, of what a type is made of (itself, a domain's base, elements, members, at any depth), the
+	// row types of relations and the types of pg_catalog that show numbers as names (regclass and the like).
+	TypeParts map[Name][]Target
 	// The versions of what was found, read with it (see wire.Fact; relations have theirs in Relation). They
 	// are by bare name, and also there for names that mean nothing.
 	FunctionVersions, OperatorVersions map[string]string

@@ -15,6 +15,7 @@ type fakeCatalog struct {
 	routines  []Routine
 	operators map[string][]Routine
 	types     map[string][]Routine
+	parts     map[string][]Target
 	asked     int
 }
 
@@ -25,6 +26,7 @@ func (c *fakeCatalog) Lookup(_ context.Context, q Lookup, _ bool) (*Facts, error
 		Relations: map[Name]Relation{}, Functions: map[Name][]Routine{},
 		Operators: map[Name][]Routine{}, Types: map[Name][]Routine{},
 		FunctionVersions: map[string]string{}, OperatorVersions: map[string]string{}, TypeVersions: map[Name]string{}, PathVersion: "path",
+		TypeParts: map[Name][]Target{},
 	}
 	missing := false
 	for _, n := range q.Relations {
@@ -61,6 +63,7 @@ func (c *fakeCatalog) Lookup(_ context.Context, q Lookup, _ bool) (*Facts, error
 		if rs, ok := c.types[n.Name]; ok {
 			f.Types[n] = rs
 			f.TypeVersions[n] = "T" + n.Name
+			f.TypeParts[n] = c.parts[n.Name]
 		}
 	}
 	return f, nil
@@ -74,6 +77,8 @@ var typeOIDs = map[string]uint32{
 	"boolean": 16, "bigint": 20, "integer": 23, "text": 25, "numeric": 1700, "timestamp with time zone": 1184,
 	"jsonb": 3802, "text[]": 1009, "tstzrange": 3910, "app.pair": 16999, "app.positive": 16998, "real": 700,
 }
+
+var aggregates = set(`sum count min max avg array_agg string_agg json_agg bool_and bool_or every`)
 
 func newFake() *fakeCatalog {
 	c := &fakeCatalog{
@@ -164,6 +169,13 @@ func newFake() *fakeCatalog {
 		obj_description table_to_xml schema_to_xml database_to_xml table_to_xml_and_xmlschema pg_stat_get_activity
 		pg_stat_get_backend_activity txid_current pg_current_xact_id current_schema current_schemas row_to_json to_json to_jsonb
 		pg_get_serial_sequence pg_hba_file_rules pg_size_pretty pg_input_is_valid`, 's', "")
+	fn("pg_catalog", `format_type pg_get_functiondef pg_get_function_arguments pg_get_function_result pg_get_object_address
+		pg_stat_get_live_tuples pg_stat_get_numscans has_column_privilege has_any_column_privilege has_sequence_privilege
+		has_schema_privilege has_type_privilege has_function_privilege has_server_privilege has_database_privilege to_regtype to_regproc to_regprocedure to_regnamespace
+		record_in array_in domain_in pg_table_is_visible pg_type_is_visible regtypeout regprocin pg_input_error_info pg_describe_object pg_identify_object
+		col_description pg_get_publication_tables pg_partition_root pg_get_constraintdef pg_has_role pg_get_userbyid`, 's', "")
+	fn("information_schema", "_pg_index_position", 's', "")
+	fn("pg_catalog", `pg_partition_tree pg_partition_ancestors pg_blocking_pids`, 'v', "")
 	fn("pg_catalog", `random clock_timestamp timeofday gen_random_uuid pg_sleep pg_sleep_for pg_sleep_until
 		nextval setval currval lastval set_config pg_notify pg_advisory_lock pg_try_advisory_lock pg_advisory_xact_lock
 		pg_terminate_backend pg_cancel_backend pg_read_file pg_read_binary_file pg_ls_dir pg_stat_file lo_import
@@ -177,6 +189,7 @@ func newFake() *fakeCatalog {
 	fn("public", "title_of fit", 's', "")
 	fn("public", "round", 'v', "") // a volatile overload of a name of the system
 	fn("public", "dblink dblink_exec http_get odd_ext", 'v', "ext")
+	fn("public", "similarity", 'i', "pg_trgm")
 	fn("public", "uuid_generate_v4", 'v', "uuid-ossp")
 	fn("public", "crosstab connectby", 's', "tablefunc")
 	c.operators["=="] = []Routine{{OID: 9001, Schema: "public", Name: "eqeq", Volatility: 'v', Kind: 'f', OnPath: true}}
@@ -184,6 +197,22 @@ func newFake() *fakeCatalog {
 	c.types["mood"] = nil
 	c.types["fit"] = []Routine{{OID: 9004, Schema: "public", Name: "fit_check", Volatility: 'v', Kind: 'f', OnPath: true}}
 	c.operators["~~~"] = []Routine{{OID: 9005, Schema: "public", Name: "citext_like", Volatility: 'i', Kind: 'f', OnPath: true, Extension: "citext"}}
+	c.operators["==="] = []Routine{{OID: 9006, Schema: "public", Name: "alike", Volatility: 'i', Kind: 'f', OnPath: true}}
+	c.types["checked"] = []Routine{{OID: 9007, Schema: "public", Name: "is_checked", Volatility: 'i', Kind: 'f', OnPath: true}}
+	for _, n := range strings.Fields("anyref salaries _salaries refs pairs orders") {
+		c.types[n] = nil
+	}
+	table := func(schema, name string) Target { return Target{OID: 1, Schema: schema, Name: name, Kind: 'r'} }
+	c.parts = map[string][]Target{
+		"anyref": {{Schema: "pg_catalog", Name: "regclass"}}, "refs": {{Schema: "pg_catalog", Name: "regtype"}},
+		"salaries": {table("secret", "salaries")}, "_salaries": {table("secret", "salaries")}, "orders": {table("public", "orders")},
+	}
+	add("public", "touched", 'r', col("id", "bigint", true), col("touch", "text", false))
+	for i, r := range c.routines {
+		if r.Schema == "pg_catalog" && aggregates[r.Name] {
+			c.routines[i].Kind = 'a'
+		}
+	}
 	c.types["citext"] = []Routine{{OID: 9003, Schema: "public", Name: "citextin", Volatility: 'i', Kind: 'f', OnPath: true, Extension: "citext"}}
 	return c
 }

@@ -36,13 +36,13 @@ func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 			return err
 		}
 	}
-	for _, field := range f.fields {
-		for _, r := range v.methods[field] {
+	for _, a := range f.fields {
+		for _, r := range v.methods[a.field] {
 			// Attribute notation reaches functions of one row argument; the system has none that matters.
 			if !r.OnPath || r.Schema == "pg_catalog" {
 				continue
 			}
-			if err := g.routine(r, fmt.Sprintf("the notation .%s", field), v, m); err != nil {
+			if err := g.routine(r, fmt.Sprintf("the notation .%s", a.field), v, m); err != nil {
 				return err
 			}
 		}
@@ -75,18 +75,9 @@ func (g *Guard) call(c call, v *verdict, m mode, hidden bool) error {
 	if m == ddlMode && c.name.Name == "nextval" && onlySystem(routines) {
 		return g.nextval(c, v)
 	}
-	if hidden && relationArgument[c.name.Name] && onlySystem(routines) {
-		name, ok := literalRelation(c.args)
-		if !ok {
-			return refusal.New(refusal.FunctionNotAllowed,
-				fmt.Sprintf("The function %s is only allowed with a literal table name: with a read allowlist any other argument could name hidden tables.", c.name),
-				fmt.Sprintf("Write the name as a literal: %s('public.orders').", c.name))
-		}
-		// A name that does not exist reveals nothing.
-		if rel, known := v.facts.Relations[name]; known {
-			if err := g.readable(rel); err != nil {
-				return err
-			}
+	if hidden {
+		if err := g.unseenBy(c, routines, v); err != nil {
+			return err
 		}
 	}
 	for _, r := range routines {
@@ -131,7 +122,7 @@ func (g *Guard) castTo(n Name, v *verdict, m mode) error {
 // nextval in DDL (a column's default) is what serial columns are made of. The sequence must be one
 // the agent may write to.
 func (g *Guard) nextval(c call, v *verdict) error {
-	name, ok := literalRelation(c.args)
+	name, ok := literalRelation(c.args[:min(1, len(c.args))])
 	if !ok {
 		return refusal.New(refusal.FunctionNotAllowed, "nextval is only allowed with a literal sequence name.",
 			"Write nextval('schema.sequence').")

@@ -68,6 +68,7 @@ type ddl struct {
 	types   []Name     // types created, changed or dropped: only their schema can be checked
 	drops   []dropThing
 	cascade bool
+	ifThere bool // IF EXISTS
 }
 
 // newThing is a relation that the statement creates. beside is the existing relation whose schema
@@ -223,7 +224,7 @@ func (d *ddl) rename(s *pg.RenameStmt) error {
 	if !ok || s.Relation == nil {
 		return unsupported("Renaming this kind of object is not supported", "Tables, views, columns, constraints, indexes and sequences can be renamed.")
 	}
-	d.label = "ALTER TABLE RENAME"
+	d.label, d.ifThere = "ALTER TABLE RENAME", s.MissingOk
 	d.cascade = s.Behavior == pg.DropBehavior_DROP_CASCADE
 	old := d.write(s.Relation, "")
 	switch s.RenameType {
@@ -245,7 +246,7 @@ func (d *ddl) setSchema(s *pg.AlterObjectSchemaStmt) error {
 	if !ok || s.Relation == nil {
 		return unsupported("Moving this kind of object to another schema is not supported", "Tables, views and sequences can be moved.")
 	}
-	d.label = "ALTER TABLE SET SCHEMA"
+	d.label, d.ifThere = "ALTER TABLE SET SCHEMA", s.MissingOk
 	old := d.write(s.Relation, "")
 	d.create = append(d.create, newThing{name: Name{Schema: s.Newschema, Name: old.Name}, kind: kind})
 	return nil
@@ -268,6 +269,7 @@ func (d *ddl) drop(s *pg.DropStmt) error {
 		"materialized view": "DROP MATERIALIZED VIEW", "type": "DROP TYPE",
 	}[kind]
 	d.cascade = s.Behavior == pg.DropBehavior_DROP_CASCADE
+	d.ifThere = s.MissingOk
 	for _, o := range s.Objects {
 		if kind == "type" {
 			if err := d.typeName(o.GetTypeName().GetNames()); err != nil {

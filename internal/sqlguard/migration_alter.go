@@ -61,6 +61,7 @@ func (d *ddl) alterTable(s *pg.AlterTableStmt) error {
 	default:
 		return unsupported("ALTER of this kind of object is not supported", "ALTER TABLE, ALTER VIEW and ALTER SEQUENCE are.")
 	}
+	d.ifThere = s.MissingOk
 	rel := d.write(s.Relation, "")
 	for _, n := range s.Cmds {
 		c := n.GetAlterTableCmd()

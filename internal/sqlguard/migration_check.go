@@ -14,7 +14,11 @@ func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
 	written := map[uint32]bool{}
 	for i, n := range d.writes {
 		rel, ok := v.facts.Relations[n]
-		if !ok {
+		switch {
+		case !ok && d.ifThere:
+			return out, refusal.New(refusal.InvalidTableName, fmt.Sprintf("There is no table, view, index or sequence %s.", n),
+				"It is not there, so there is nothing to do about it; leave it out of the statement.")
+		case !ok:
 			return out, g.unknownRelation(n, v.facts.Candidates, func(s, t string) bool { return g.CanRead(s, t) || g.CanWrite(s, t) })
 		}
 		if err := g.ddlWritable(rel, d.kinds[i]); err != nil {

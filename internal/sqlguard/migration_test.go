@@ -261,3 +261,22 @@ func TestMigrationFormsRefused(t *testing.T) {
 		t.Run(sql, func(t *testing.T) { requireCode(t, code, err) })
 	}
 }
+
+// A migration that drops what is not there has nothing to preview; the hint says that all is well.
+func TestDropOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	for _, sql := range []string{
+		"drop table if exists public.gone", "drop table if exists orders, gone", "drop view if exists gone", "drop index if exists gone",
+		"drop sequence if exists gone", "drop materialized view if exists gone", "alter table if exists gone add column a int",
+		"alter table if exists gone rename to b", "alter table if exists gone set schema app",
+	} {
+		_, err := openGuard().Migration(context.Background(), newFake(), sql)
+		require.Error(t, err, sql)
+		requireCode(t, refusal.InvalidTableName, err)
+		r, _ := refusal.As(err)
+		require.Contains(t, r.Hint, "nothing to do", sql)
+	}
+	_, err := openGuard().Migration(context.Background(), newFake(), "drop table gone")
+	r, _ := refusal.As(err)
+	require.NotContains(t, r.Hint, "nothing to do")
+}

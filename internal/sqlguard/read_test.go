@@ -17,6 +17,7 @@ import (
 // corpusFile is one statement with its head: what to expect, what it covers, how many params.
 type corpusFile struct {
 	name, expect, covers, sql string
+	server                    int // 0: the usual one
 	params                    []json.RawMessage
 }
 
@@ -38,6 +39,9 @@ func corpus(t testing.TB, dir string) []corpusFile {
 				c.expect = value
 			case ok && key == "covers":
 				c.covers = value
+			case ok && key == "server":
+				c.server, err = strconv.Atoi(value)
+				require.NoError(t, err)
 			case ok && key == "params":
 				n, err := strconv.Atoi(value)
 				require.NoError(t, err)
@@ -61,8 +65,11 @@ func corpus(t testing.TB, dir string) []corpusFile {
 
 func TestReadCorpus(t *testing.T) {
 	t.Parallel()
-	cat := newFake()
 	for _, c := range corpus(t, "accept") {
+		cat := newFake()
+		if c.server > 0 {
+			cat.version = c.server
+		}
 		s, err := openGuard().Read(context.Background(), cat, c.sql, c.params)
 		require.NoError(t, err, "%s: %s", c.name, c.sql)
 		require.Equal(t, Read, s.Class())
@@ -71,6 +78,7 @@ func TestReadCorpus(t *testing.T) {
 		require.NoError(t, err, c.name)
 		require.Equal(t, s.SQL(), again.SQL(), "what goes out must be read back as itself")
 	}
+	cat := newFake()
 	for _, c := range corpus(t, "refuse") {
 		s, err := openGuard().Read(context.Background(), cat, c.sql, c.params)
 		require.Error(t, err, "%s became %v", c.name, s)

@@ -19,8 +19,21 @@ import (
 // maxViewDepth bounds how deep views over views are followed.
 const maxViewDepth = 16
 
-// maxNames bounds the different names of one text that the catalog is asked about.
-const maxNames = 2000
+// The different names of one text that the catalog is asked about.
+const (
+	maxRelations = 200
+	maxFunctions = 500
+	maxOperators = 200
+	maxTypes     = 200
+)
+
+func few(what string, n, most int) error {
+	if n <= most {
+		return nil
+	}
+	return refusal.New(refusal.InvalidInput, fmt.Sprintf("The text names %d different %s; at most %d are taken.", n, what, most),
+		"Split it into smaller statements.")
+}
 
 // mode is what the text is for: it decides about volatile functions of the database's own schemas.
 type mode int
@@ -44,41 +57,6 @@ type verdict struct {
 	relied    map[wire.Fact]bool   // what of the catalog was used
 	methods   map[string][]Routine // functions that x.f may mean, by f
 	known     *known
-}
-
-// attributes asks for the functions that x.f may mean where no relation of the text has a column f.
-// It is a question of its own, after the columns are known: nearly every f is a column, and a name
-// that does not exist is in no cache.
-func (v *verdict) attributes(ctx context.Context, cat Catalog, f *found) error {
-	columns := map[string]bool{}
-	for _, rel := range v.byName {
-		for _, c := range rel.Columns {
-			columns[c.Name] = true
-		}
-	}
-	var q Lookup
-	for _, field := range f.fields {
-		if !columns[field] && f.first("f", Name{Name: field}) {
-			q.Functions = append(q.Functions, Name{Name: field})
-		}
-	}
-	switch {
-	case len(q.Functions) == 0:
-		return nil
-	case len(q.Functions) > maxNames:
-		return refusal.New(refusal.InvalidInput, fmt.Sprintf("The text uses %d different names; at most %d are taken.", len(q.Functions), maxNames),
-			"Split it into smaller statements.")
-	}
-	facts, err := cat.Lookup(ctx, q, false)
-	if err != nil {
-		return fmt.Errorf("looking up attributes: %w", err)
-	}
-	v.methods = map[string][]Routine{}
-	for _, n := range q.Functions {
-		v.methods[n.Name] = facts.Functions[n]
-		v.rely(wire.FactFunction, n.Name, facts.FunctionVersions[n.Name])
-	}
-	return nil
 }
 
 func newVerdict(facts *Facts) *verdict {
@@ -142,19 +120,31 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 	if f.err != nil {
 		return nil, f.err
 	}
-	q := f.lookup()
 	hidden := !g.policy.Read.Empty()
-	q.Relations = appendNew(q.Relations, f.named)
+	if hidden {
+		f.readTypeNames()
+	}
+	q := f.lookup()
+	q.Relations = appendNew(appendNew(q.Relations, f.named), extra)
+	for _, e := range []error{
+		few("tables", len(q.Relations), maxRelations), few("functions", len(q.Functions), maxFunctions),
+		few("operators", len(q.Operators), maxOperators), few("types", len(q.Types), maxTypes+maxFunctions),
+	} {
+		if e != nil {
+			return nil, e
+		}
+	}
 	if hidden {
 		q.Relations = appendNew(q.Relations, f.userTypes())
 	}
-	q.Relations = appendNew(q.Relations, extra)
-	if n := len(q.Relations) + len(q.Functions) + len(q.Operators) + len(q.Types); n > maxNames {
-		return nil, refusal.New(refusal.InvalidInput, fmt.Sprintf("The text uses %d different names; at most %d are taken.", n, maxNames),
-			"Split it into smaller statements.")
+	for _, n := range extra {
+		f.alias(n.Name, n)
 	}
 	facts, err := ask(ctx, cat, q, appendNew(append([]Name{}, f.relations...), extra))
 	if err != nil {
+		return nil, err
+	}
+	if err := f.readsAs16(facts.ServerVersion); err != nil {
 		return nil, err
 	}
 	v := newVerdict(facts)
@@ -175,19 +165,8 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 		v.add(n, rel)
 	}
 	if hidden {
-		soft := append(append([]Name{}, f.named...), f.userTypes()...)
-		for _, n := range soft {
-			if rel, ok := facts.Relations[n]; ok {
-				if err := g.readable(rel); err != nil {
-					return nil, err
-				}
-				v.relyOn(rel)
-			}
-		}
-		if f.dynamic != "" {
-			return nil, refusal.New(refusal.FunctionNotAllowed,
-				fmt.Sprintf("The text holds %s of a value that is not a literal; with a read allowlist that could name hidden tables.", f.dynamic),
-				"Write the table's name as a literal, e.g. 'public.orders'::regclass.")
+		if err := g.unseen(f, v); err != nil {
+			return nil, err
 		}
 	}
 	if err := v.attributes(ctx, cat, f); err != nil {
@@ -341,6 +320,9 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 		}
 		if body.err != nil {
 			return body.err
+		}
+		if err := body.readsAs16(v.facts.ServerVersion); err != nil {
+			return err
 		}
 		body.params = nil
 		q := body.lookup()

@@ -28,7 +28,13 @@ type found struct {
 	calls     []call
 	operators []Name
 	types     []Name
-	fields    []string // x.field: may be a function in attribute notation
+	fields    []attribute       // x.field: may be a function in attribute notation
+	aliases   map[string][]Name // relations by the names that stand for them, at any depth
+	others    map[string]bool   // names of sub-selects, CTEs and functions in FROM
+	newer     string            // syntax that servers before Postgres 16 read as something else
+	typeNames []string          // literals that name types
+	tableoid  bool              // tableoid::regclass
+	renames   bool              // something may give columns the name tableoid
 	params    map[int]bool
 	dynamic   string // a construct that turns values into relations, e.g. "a cast to regclass"
 	writes    string // a data-modifying statement inside, e.g. "DELETE"
@@ -41,7 +47,9 @@ type found struct {
 	roots     []proto.Message       // the trees
 }
 
-func newFound() *found { return &found{params: map[int]bool{}, seen: map[string]bool{}} }
+func newFound() *found {
+	return &found{params: map[int]bool{}, seen: map[string]bool{}, aliases: map[string][]Name{}, others: map[string]bool{}}
+}
 
 // scope is the chain of CTE names visible at a point.
 type scope struct {
@@ -177,23 +185,26 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 		f.children(m, sc, "with_clause")
 		return
 	case *pg.RangeVar:
-		if f.skip[n] {
-			return
-		}
-		if name, ok := f.rangeName(n); ok && (name.Schema != "" || !sc.has(name.Name)) {
+		name, ok := f.rangeName(n)
+		cte := name.Schema == "" && sc.has(name.Name)
+		f.standsFor(n, name, cte)
+		if ok && !cte && !f.skip[n] {
 			f.addRelation(name)
 		}
+		return // its alias is no sub-select's
+	case *pg.Alias:
+		f.others[n.Aliasname] = true
+		f.renames = f.renames || contains(strs(n.Colnames), "tableoid")
+	case *pg.CommonTableExpr:
+		f.renames = f.renames || contains(strs(n.Aliascolnames), "tableoid")
+	case *pg.ResTarget:
+		f.renames = f.renames || n.Name == "tableoid"
+	case *pg.RangeFunction, *pg.RangeTableFunc:
+		f.renames = true
 	case *pg.FuncCall:
 		if name, ok := f.name("function", n.Funcname); ok {
 			f.calls = append(f.calls, call{name: name, args: n.Args})
-			switch {
-			case regclassType(name):
-				f.regclass(n.Args)
-			case relationArgument[name.Name], name.Name == "nextval":
-				if rel, ok := literalRelation(n.Args); ok {
-					f.addNamed(rel)
-				}
-			}
+			f.nameArguments(name, n.Args)
 		}
 	case *pg.A_Expr:
 		f.expr(n)
@@ -218,11 +229,17 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 			f.addOperator(n.UseOp)
 		}
 	case *pg.ColumnRef:
-		if parts := strs(n.Fields); len(parts) > 1 {
-			f.fields = append(f.fields, parts[len(parts)-1])
+		if parts := strs(n.Fields); len(parts) > 1 && len(parts) == len(n.Fields) {
+			f.addField(attribute{parts[len(parts)-2], parts[len(parts)-1]})
 		}
 	case *pg.A_Indirection:
-		f.fields = append(f.fields, strs(n.Indirection)...)
+		for _, field := range strs(n.Indirection) {
+			f.addField(attribute{field: field})
+		}
+	case *pg.JsonArrayConstructor, *pg.JsonArrayQueryConstructor, *pg.JsonObjectConstructor, *pg.JsonArrayAgg, *pg.JsonObjectAgg:
+		f.newer = "an SQL/JSON constructor"
+	case *pg.JsonIsPredicate:
+		f.newer = "IS JSON"
 	case *pg.ParamRef:
 		if n.Number < 1 || n.Number > maxParams {
 			f.fail(refusal.New(refusal.InvalidInput, fmt.Sprintf("There can be no parameter $%d.", n.Number),
@@ -240,16 +257,16 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 			`DEFAULT is taken alone, as the value of a column in set_expressions.`))
 	case *pg.TypeCast:
 		if t := n.TypeName; t != nil && len(t.ArrayBounds) == 0 {
-			if name, ok := f.name("type", t.Names); ok && regclassType(name) {
-				f.regclass([]*pg.Node{n.Arg})
+			if name, ok := f.name("type", t.Names); ok && regType(name) {
+				f.reg(name.Name, n.Arg)
 				f.children(m, sc, "type_name")
 				return
 			}
 		}
 	case *pg.TypeName:
 		if name, ok := f.name("type", n.Names); ok {
-			if regclassType(name) {
-				f.dynamic = "a cast to regclass"
+			if regType(name) {
+				f.dynamic = "a cast to " + name.Name
 			}
 			f.addType(name)
 		}
@@ -344,50 +361,6 @@ func (f *found) expr(n *pg.A_Expr) {
 	for _, s := range symbols {
 		f.addOperator([]*pg.Node{pg.MakeStrNode(s)})
 	}
-}
-
-func regclassType(n Name) bool {
-	return n.Name == "regclass" && (n.Schema == "" || n.Schema == "pg_catalog")
-}
-
-// regclass handles a value that becomes a relation: a literal names it, anything else is dynamic.
-func (f *found) regclass(args []*pg.Node) {
-	if name, ok := literalRelation(args); ok {
-		f.addNamed(name)
-		return
-	}
-	f.dynamic = "a cast to regclass"
-}
-
-// literalRelation reads the first argument as a relation's name written as a literal, possibly cast
-// to regclass or text. Digits are an OID to Postgres and are not a name.
-func literalRelation(args []*pg.Node) (Name, bool) {
-	if len(args) == 0 {
-		return Name{}, false
-	}
-	arg := args[0]
-	if tc := arg.GetTypeCast(); tc != nil {
-		parts := strs(tc.GetTypeName().GetNames())
-		if len(parts) == 0 || len(tc.TypeName.ArrayBounds) > 0 {
-			return Name{}, false
-		}
-		switch parts[len(parts)-1] {
-		case "regclass", "text", "varchar", "name":
-			arg = tc.Arg
-		default:
-			return Name{}, false
-		}
-	}
-	c := arg.GetAConst()
-	if c == nil || c.Isnull {
-		return Name{}, false
-	}
-	s := c.GetSval()
-	if s == nil || strings.Trim(s.Sval, "0123456789- ") == "" {
-		return Name{}, false
-	}
-	name, err := ParseName(s.Sval)
-	return name, err == nil
 }
 
 func contains(list []string, s string) bool {

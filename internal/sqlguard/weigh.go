@@ -96,26 +96,6 @@ type weigher struct {
 	err     error
 }
 
-// known is what was found out about the names in a text and in the views below it.
-type known struct {
-	relations  map[Name]Relation
-	bodies     map[uint32]*pg.Node // of views
-	aggregates map[Name]bool
-}
-
-func (k *known) add(facts *Facts) {
-	for n, rel := range facts.Relations {
-		k.relations[n] = rel
-	}
-	for n, all := range facts.Functions {
-		meant := inSchema(all, n)
-		k.aggregates[n] = len(meant) > 0
-		for _, r := range meant {
-			k.aggregates[n] = k.aggregates[n] && r.Kind == 'a'
-		}
-	}
-}
-
 // checkGrowth refuses a text that Postgres would blow up. base are the relations whose columns the
 // roots may use without naming them in FROM.
 func checkGrowth(k *known, roots []proto.Message, base []Name) error {

@@ -2,6 +2,26 @@ package sqlguard
 
 import pg "github.com/pganalyze/pg_query_go/v5"
 
+// known is what was found out about the names in a text and in the views below it.
+type known struct {
+	relations  map[Name]Relation
+	bodies     map[uint32]*pg.Node // of views
+	aggregates map[Name]bool
+}
+
+func (k *known) add(facts *Facts) {
+	for n, rel := range facts.Relations {
+		k.relations[n] = rel
+	}
+	for n, all := range facts.Functions {
+		meant := inSchema(all, n)
+		k.aggregates[n] = len(meant) > 0
+		for _, r := range meant {
+			k.aggregates[n] = k.aggregates[n] && r.Kind == 'a'
+		}
+	}
+}
+
 // from weighs one item of FROM and gives what its alias shows.
 func (w *weigher) from(n *pg.Node, lv *level) (*table, float64) {
 	if w.err != nil {
