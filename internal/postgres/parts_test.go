@@ -24,8 +24,16 @@ func TestCatalogTypeParts(t *testing.T) {
 	b := setup(t)
 	b.PG.Exec(t, partsSchema)
 	f := lookup(t, b.Readonly(), sqlguard.Lookup{Types: []sqlguard.Name{
-		{Name: "anyref"}, {Name: "more"}, {Name: "pair"}, {Schema: "app", Name: "_closed"}, {Name: "rows"}, {Name: "open"}, {Name: "plain"}, {Name: "int4"},
-		{Name: "_anyref"}, {Name: "no_such"},
+		{Name: "anyref"},
+		{Name: "more"},
+		{Name: "pair"},
+		{Schema: "app", Name: "_closed"},
+		{Name: "rows"},
+		{Name: "open"},
+		{Name: "plain"},
+		{Name: "int4"},
+		{Name: "_anyref"},
+		{Name: "no_such"},
 	}}, false)
 	parts := map[string][]string{}
 	for n, list := range f.TypeParts {

@@ -79,11 +79,6 @@ func (a Allowlist) Allows(schema, name string) bool {
 	return a.schemas[schema]
 }
 
-// allowsSchema tells whether every relation of that schema is listed.
-func (a Allowlist) allowsSchema(schema string) bool {
-	return len(a.tables) == 0 && a.schemas[schema]
-}
-
 // String lists the entries for the line at start-up, sorted.
 func (a Allowlist) String() string {
 	var out []string
@@ -182,7 +177,7 @@ character_sets collations information_schema_catalog_name`)
 
 func set(words string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		out[w] = true
 	}
 	return out

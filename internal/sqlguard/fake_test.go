@@ -132,7 +132,7 @@ func newFake() *fakeCatalog {
 	view("boom_view", " SELECT app.boom() AS id;", 0)
 	view("over_boom", " SELECT id FROM boom_view;", 0)
 	view("newer_view", " SELECT id FROM json_table('[]', '$' COLUMNS (id int));", 0)
-	for _, s := range strings.Fields(`pg_class pg_type pg_am pg_stats pg_authid pg_stat_activity pg_largeobject
+	for s := range strings.FieldsSeq(`pg_class pg_type pg_am pg_stats pg_authid pg_stat_activity pg_largeobject
 		pg_statistic pg_settings pg_locks pg_user_mapping pg_timezone_names pg_prepared_statements pg_cursors
 		pg_attribute pg_namespace pg_shadow pg_hba_file_rules pg_file_settings pg_subscription pg_foreign_server`) {
 		add("pg_catalog", s, 'v')
@@ -144,7 +144,7 @@ func newFake() *fakeCatalog {
 
 	oid = 1000
 	fn := func(schema, names string, vol byte, ext string) {
-		for _, n := range strings.Fields(names) {
+		for n := range strings.FieldsSeq(names) {
 			oid++
 			c.routines = append(c.routines, Routine{
 				OID: oid, Schema: schema, Name: n, Volatility: vol, Kind: 'f', Extension: ext,
@@ -199,7 +199,7 @@ func newFake() *fakeCatalog {
 	c.operators["~~~"] = []Routine{{OID: 9005, Schema: "public", Name: "citext_like", Volatility: 'i', Kind: 'f', OnPath: true, Extension: "citext"}}
 	c.operators["==="] = []Routine{{OID: 9006, Schema: "public", Name: "alike", Volatility: 'i', Kind: 'f', OnPath: true}}
 	c.types["checked"] = []Routine{{OID: 9007, Schema: "public", Name: "is_checked", Volatility: 'i', Kind: 'f', OnPath: true}}
-	for _, n := range strings.Fields("anyref salaries _salaries refs pairs orders") {
+	for n := range strings.FieldsSeq("anyref salaries _salaries refs pairs orders") {
 		c.types[n] = nil
 	}
 	table := func(schema, name string) Target { return Target{OID: 1, Schema: schema, Name: name, Kind: 'r'} }

@@ -43,7 +43,7 @@ func unseenFunction(name string) bool {
 
 // relationArg gives the argument by which a function names a relation.
 func relationArg(name string, args []*pg.Node) (*pg.Node, bool) {
-	at := -1
+	var at int
 	switch name {
 	case "has_table_privilege", "has_sequence_privilege", "has_any_column_privilege": // ([user,] table, privilege)
 		at = len(args) - 2

@@ -119,7 +119,7 @@ func checkBytes(what, text string) error {
 // everything that is not a comma, AND, OR, a name or a literal may add a level.
 func measure(what string, tokens []token) error {
 	deep, open, deepest := 0, 0, 0
-	for i, t := range tokens {
+	for _, t := range tokens {
 		switch t.kind {
 		case pg.Token_ASCII_40, pg.Token_ASCII_91, pg.Token_CASE:
 			open++
@@ -134,7 +134,7 @@ func measure(what string, tokens []token) error {
 		case pg.Token_ASCII_46:
 			// a qualified name is flat
 		default:
-			if deepens(t, i, tokens) {
+			if deepens(t) {
 				deep++
 			}
 		}
@@ -157,7 +157,7 @@ func measure(what string, tokens []token) error {
 }
 
 // deepens tells whether a token can be one more level of the tree when it is repeated.
-func deepens(t token, i int, tokens []token) bool {
+func deepens(t token) bool {
 	switch t.kind {
 	case pg.Token_Op, pg.Token_TYPECAST, pg.Token_LESS_EQUALS, pg.Token_GREATER_EQUALS, pg.Token_NOT_EQUALS,
 		pg.Token_ASCII_43, pg.Token_ASCII_45, pg.Token_ASCII_42, pg.Token_ASCII_47, pg.Token_ASCII_37,

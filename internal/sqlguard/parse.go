@@ -85,8 +85,7 @@ func multi() error {
 // syntaxRefusal turns the parser's error into a refusal. Its position counts characters from 1.
 func syntaxRefusal(what, text string, err error) error {
 	message := err.Error()
-	var perr *parser.Error
-	if errors.As(err, &perr) {
+	if perr, ok := errors.AsType[*parser.Error](err); ok {
 		message = perr.Message
 	}
 	if strings.Contains(message, "stack depth") {

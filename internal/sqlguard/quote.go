@@ -20,7 +20,7 @@ tablesample then time timestamp to trailing treat trim true union unique user us
 variadic verbose when where window with xmlattributes xmlconcat xmlelement xmlexists xmlforest
 xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable`
 	set := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		set[w] = true
 	}
 	return set

@@ -74,7 +74,7 @@ const usePreview = "Use the preview tools for it: delete_rows, update_rows or in
 
 // notSelect says what a statement is and what to use instead.
 func notSelect(node *pg.Node) error {
-	what, hint := "This kind of statement", "Send a SELECT, VALUES, TABLE or WITH … SELECT."
+	var what, hint string
 	switch node.Node.(type) {
 	case *pg.Node_InsertStmt:
 		what, hint = "INSERT", usePreview
@@ -111,7 +111,7 @@ func notSelect(node *pg.Node) error {
 	case *pg.Node_VacuumStmt, *pg.Node_ClusterStmt, *pg.Node_ReindexStmt, *pg.Node_CheckPointStmt:
 		what, hint = "Maintenance", "Ask the operator to run it."
 	default:
-		hint = "Send a SELECT, VALUES, TABLE or WITH … SELECT; changes of the schema go through run_migration."
+		what, hint = "This kind of statement", "Send a SELECT, VALUES, TABLE or WITH … SELECT; changes of the schema go through run_migration."
 	}
 	return refusal.New(refusal.NotSelect, what+" is not a read.", hint)
 }

@@ -373,7 +373,7 @@ func (v *verdict) oids() []uint32 {
 			out = append(out, oid)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	slices.Sort(out)
 	return out
 }
 

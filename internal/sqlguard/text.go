@@ -2,6 +2,7 @@ package sqlguard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
@@ -38,12 +39,10 @@ func clean(what, text string, statement bool) (string, []token, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	for _, t := range tokens {
-		if piecewise(t) {
-			return "", nil, refusal.New(refusal.InvalidInput,
-				fmt.Sprintf("The %s holds a string literal that continues over a line break.", what),
-				"Write the literal in one piece, or join pieces with ||.")
-		}
+	if slices.ContainsFunc(tokens, piecewise) {
+		return "", nil, refusal.New(refusal.InvalidInput,
+			fmt.Sprintf("The %s holds a string literal that continues over a line break.", what),
+			"Write the literal in one piece, or join pieces with ||.")
 	}
 	if statement {
 		tokens = trimEnd(tokens)

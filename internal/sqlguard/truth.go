@@ -2,6 +2,7 @@ package sqlguard
 
 import (
 	"encoding/json"
+	"math"
 	"math/big"
 	"strings"
 
@@ -67,6 +68,7 @@ func boolean(t ternary) value {
 		return value{kind: isBool, truth: t}
 	case null:
 		return value{kind: isNull}
+	case unknown:
 	}
 	return value{}
 }
@@ -80,6 +82,7 @@ func (v value) asBool() ternary {
 		return v.truth
 	case isText:
 		return boolInput(v.text)
+	case open, isNum, isField:
 	}
 	return unknown
 }
@@ -210,7 +213,10 @@ func (e *evaluator) cast(c *pg.TypeCast) value {
 	return value{}
 }
 
-func fitsInt4(n *big.Rat) bool { i := n.Num().Int64(); return i == int64(int32(i)) }
+func fitsInt4(n *big.Rat) bool {
+	i := n.Num().Int64()
+	return i >= math.MinInt32 && i <= math.MaxInt32
+}
 
 // plainCast gives the type of a cast to a built-in type without modifiers.
 func plainCast(t *pg.TypeName) (string, bool) {
@@ -312,6 +318,7 @@ func negate(t ternary) ternary {
 		return no
 	case no:
 		return yes
+	case null, unknown:
 	}
 	return t
 }
@@ -331,6 +338,7 @@ func (e *evaluator) nullTest(t *pg.NullTest) value {
 		if v.col.NotNull && !v.notIt {
 			is = no
 		}
+	case open:
 	}
 	if t.Nulltesttype == pg.NullTestType_IS_NOT_NULL {
 		is = negate(is)
@@ -353,7 +361,7 @@ func (e *evaluator) boolTest(t *pg.BooleanTest) value {
 		}
 		return value{}
 	}
-	out := no
+	var out ternary
 	switch t.Booltesttype {
 	case pg.BoolTestType_IS_TRUE, pg.BoolTestType_IS_NOT_TRUE:
 		out = same(is == yes)

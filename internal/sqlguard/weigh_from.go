@@ -1,6 +1,10 @@
 package sqlguard
 
-import pg "github.com/pganalyze/pg_query_go/v5"
+import (
+	"maps"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
 
 // known is what was found out about the names in a text and in the views below it.
 type known struct {
@@ -10,9 +14,7 @@ type known struct {
 }
 
 func (k *known) add(facts *Facts) {
-	for n, rel := range facts.Relations {
-		k.relations[n] = rel
-	}
+	maps.Copy(k.relations, facts.Relations)
 	for n, all := range facts.Functions {
 		meant := inSchema(all, n)
 		k.aggregates[n] = len(meant) > 0
