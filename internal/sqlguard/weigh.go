@@ -92,7 +92,8 @@ type weigher struct {
 	uses    map[*pg.CommonTableExpr]int
 	sources int
 	quoting int
-	looked  int // nodes looked at
+	looked  int             // nodes looked at
+	over    []*pg.WindowDef // windows of the SELECT at hand
 	err     error
 }
 
@@ -111,7 +112,7 @@ func checkGrowth(k *known, roots []proto.Message, base []Name) error {
 			"Give the values as columns of their own, or build JSON with jsonb_build_object.")
 	case total > float64(maxGrowth+own):
 		return refusal.New(refusal.InvalidInput,
-			fmt.Sprintf("Postgres would copy parts of this text until it is about %.2g times as large: BETWEEN and IN copy their left side, and a sub-select in FROM is copied to every use of its columns.", total/float64(max(own, 1))),
+			fmt.Sprintf("Postgres would copy parts of this text until it is about %.2g times as large: BETWEEN and IN copy their left side, a sub-select in FROM is copied to every use of its columns, CUBE and ROLLUP repeat theirs.", total/float64(max(own, 1))),
 			"Compute what is used several times once, in WITH name AS MATERIALIZED (…), and use its columns; do not nest BETWEEN or IN in their own left sides.")
 	}
 	return nil
@@ -295,6 +296,7 @@ func (w *weigher) expr(m protoreflect.Message, lv *level) grown {
 		switch name := strs(n.Funcname); {
 		case n.Over != nil:
 			out.window = true
+			w.over = append(w.over, n.Over)
 		case len(name) > 0 && w.known.aggregates[nameOf(name)], n.AggStar, n.AggDistinct, n.AggFilter != nil, n.AggWithinGroup, len(n.AggOrder) > 0:
 			out.aggregate = true
 		}

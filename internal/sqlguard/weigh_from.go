@@ -33,7 +33,11 @@ func (w *weigher) from(n *pg.Node, lv *level) (*table, float64) {
 	case *pg.Node_RangeVar:
 		return w.scan(Name{Schema: n.RangeVar.Schemaname, Name: n.RangeVar.Relname}, n.RangeVar.Alias, lv)
 	case *pg.Node_RangeSubselect:
+		before := w.sources
 		t, weight := w.sel(n.RangeSubselect.Subquery.GetSelectStmt(), lv)
+		if w.sources == before { // it reads no table and is joined all the same
+			w.sources++
+		}
 		return t.as(n.RangeSubselect.Alias), weight
 	case *pg.Node_JoinExpr:
 		return w.join(n.JoinExpr, lv)

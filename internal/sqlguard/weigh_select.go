@@ -16,6 +16,8 @@ func (w *weigher) sel(s *pg.SelectStmt, outer *level) (*table, float64) {
 		return &table{branches: 1}, 0
 	}
 	lv := newLevel(outer)
+	around := w.over
+	w.over = nil
 	total := w.with(s.WithClause, lv)
 	var out *table
 	var more float64
@@ -37,7 +39,27 @@ func (w *weigher) sel(s *pg.SelectStmt, outer *level) (*table, float64) {
 	case len(s.SortClause) > 0 || s.WithClause != nil:
 		seal(out, false)
 	}
-	return out, total + more
+	n := distinct(w.over)
+	w.over = around
+	return out, total + more + n*n
+}
+
+// distinct counts different windows. Each is a step of the plan that carries the columns of all others.
+func distinct(list []*pg.WindowDef) float64 {
+	var kinds []*pg.WindowDef
+	for _, d := range list {
+		known := false
+		for _, k := range kinds {
+			known = known || sameTree(d, k)
+		}
+		if !known {
+			kinds = append(kinds, d)
+		}
+		if len(kinds)*len(kinds) > maxGrowth {
+			return float64(len(list)) // enough to refuse
+		}
+	}
+	return float64(len(kinds))
 }
 
 // seal makes the columns of a sub-select that is not merged into what is around it. Conditions are
@@ -144,6 +166,9 @@ func (w *weigher) plain(s *pg.SelectStmt, lv *level) (*table, float64) {
 	}
 	total += around * lv.branches
 	total += w.all("GROUP BY", s.GroupClause, lv) + w.all("DISTINCT ON", s.DistinctClause, lv)
+	if sets, entries := groupings(s.GroupClause); sets > 1 {
+		total += sets + entries
+	}
 	total += w.windows(s, lv)
 	if apart || len(s.GroupClause) > 0 || len(s.DistinctClause) > 0 || s.HavingClause != nil {
 		seal(out, false)
@@ -216,6 +241,41 @@ func (l *level) star(parts []string) []field {
 		}
 	}
 	return nil
+}
+
+// groupings counts the grouping sets of a GROUP BY, which is their product over its items (manual,
+// 7.2.4), and the columns in all of them. Each costs the planner as much as a few nodes.
+func groupings(list []*pg.Node) (sets, entries float64) {
+	sets = 1
+	for _, n := range list {
+		s, e := grouping(n)
+		sets, entries = sets*s, entries*s+e*sets
+	}
+	return sets, entries
+}
+
+func grouping(n *pg.Node) (sets, entries float64) {
+	g := n.GetGroupingSet()
+	if g == nil {
+		return 1, float64(max(1, len(n.GetRowExpr().GetArgs())))
+	}
+	content := float64(len(g.Content))
+	sum, prefixes := 0.0, 0.0
+	for i, c := range g.Content {
+		s, e := grouping(c)
+		sets += s
+		sum += e
+		prefixes += e * (content - float64(i))
+	}
+	switch g.Kind {
+	case pg.GroupingSetKind_GROUPING_SET_ROLLUP:
+		return content + 1, prefixes
+	case pg.GroupingSetKind_GROUPING_SET_CUBE:
+		return math.Exp2(content), math.Exp2(content-1) * sum
+	case pg.GroupingSetKind_GROUPING_SET_SETS:
+		return sets, sum
+	}
+	return 1, content // (a, b) or ()
 }
 
 // windows weighs the WINDOW clause. A window that extends another copies its PARTITION BY list.

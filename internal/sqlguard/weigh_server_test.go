@@ -2,6 +2,7 @@ package sqlguard
 
 import (
 	"context"
+	"sort"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +36,24 @@ func TestGrowthIsCheap(t *testing.T) {
 		took, peak := explain(t, db, text(deepest))
 		require.Less(t, peak, 200, "%s, %d levels: MB of the backend", name, deepest)
 		require.Less(t, took, 30*time.Second, "%s, %d levels", name, deepest)
+	}
+}
+
+// TestWidthIsCheap is the same for what grows with the width of a text.
+func TestWidthIsCheap(t *testing.T) {
+	t.Parallel()
+	db := pgtemp.New(t)
+	db.Exec(t, `CREATE TABLE customers (id bigint NOT NULL, tenant_id int)`)
+	cat := newFake()
+	for name, text := range wide {
+		widest := sort.Search(1_000, func(n int) bool {
+			_, err := openGuard().Read(context.Background(), cat, text(n), nil)
+			return err != nil
+		}) - 1
+		require.Less(t, widest, 500, name)
+		took, peak := explain(t, db, text(widest))
+		require.Less(t, peak, 200, "%s, %d wide: MB of the backend", name, widest)
+		require.Less(t, took, 30*time.Second, "%s, %d wide", name, widest)
 	}
 }
 

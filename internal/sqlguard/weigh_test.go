@@ -82,6 +82,18 @@ var growing = map[string]func(n int) string{
 	},
 }
 
+// wide are queries whose cost is the square of their width, or more.
+var wide = map[string]func(n int) string{
+	"rollup": func(n int) string { return "select 1 from customers group by rollup(" + over(n, "abs(id+%d),") + "1)" },
+	"cube":   func(n int) string { return "select 1 from customers group by cube(" + over(n, "abs(id+%d),") + "1)" },
+	"product": func(n int) string {
+		return "select 1 from customers group by rollup(" + over(n, "abs(id+%d),") + "1), rollup(" + over(n, "abs(id-%d),") + "1)"
+	},
+	"windows": func(n int) string {
+		return "select 1" + over(n, ", count(*) over (partition by tenant_id order by id + %d)") + " from customers"
+	},
+}
+
 func nest(n int, before, core, after string) string {
 	return strings.Repeat(before, n) + core + strings.Repeat(after, n)
 }
@@ -93,6 +105,14 @@ func chain(n int, form string) string {
 		out += ", " + fmt.Sprintf(form, i+1, i)
 	}
 	return out + fmt.Sprintf(" select a from c%d", n)
+}
+
+func over(n int, form string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, form, i)
+	}
+	return b.String()
 }
 
 var doubling = nest(10, "SELECT a + a AS a FROM (", "SELECT id AS a FROM customers", ") s")
@@ -174,6 +194,10 @@ func TestGrowthOfEverydayText(t *testing.T) {
 		"flat chain": "select a, b, a + b as c, a * 2 + b * 3 as d, case when a > b then a else b end as e from (select x + y as a, x - y as b from " +
 			"(select p * 2 + q as x, p + q * 2 as y from (select id + tenant_id as p, id - tenant_id as q from customers) s1) s2) s3 where a between 1 and 100 or b in (a, 1)",
 		"nested exists": "select 1 from customers c where exists (select 1 from orders o where o.customer_id = c.id and exists (select 1 from order_items i where i.order_id = o.id and exists (select 1 from products p where p.id = i.id)))",
+		"grouping sets": "select 1 from customers group by cube(id, tenant_id, name, status, active), rollup(email, created_at), grouping sets ((id), (id, name), ())",
+		"one window":    "select 1" + strings.Repeat(", sum(id) over (partition by tenant_id order by id)", 500) + " from customers",
+		"windows":       "select 1" + over(60, ", sum(id) over (partition by tenant_id order by id + %d)") + " from customers",
+		"long group by": "select 1 from customers group by " + strings.Repeat("abs(id), ", 200) + "id",
 		"rows":          "select row(id, row(name, row(email, array[row(status)]))), array_agg(row(id)) from customers group by 1",
 	} {
 		_, err := openGuard().Read(ctx, cat, text, nil)
@@ -187,26 +211,34 @@ func TestPartsAreBounded(t *testing.T) {
 	t.Parallel()
 	list := func(n int) string { return "1" + strings.Repeat(", abs(id)", n-1) }
 	for name, text := range map[string]string{
-		"select list":     "select " + list(maxTargets+1) + " from customers",
-		"star of star":    "select * from (" + nest(11, "select *, * from (", "select 1 as a", ") s") + ") s",
-		"group by":        "select 1 from customers group by " + list(maxTargets+1),
-		"order by":        "select 1 from customers order by " + list(maxTargets+1),
-		"distinct on":     "select distinct on (" + list(maxTargets+1) + ") 1 from customers",
-		"partition by":    "select 1 from customers window w as (partition by " + list(maxTargets+1) + ")",
-		"over":            "select count(*) over (order by " + list(maxTargets+1) + ") from customers",
-		"order in call":   "select array_agg(id order by " + list(maxTargets+1) + ") from customers",
-		"windows":         "select 1 from customers window w as (partition by " + list(1000) + ")" + strings.Repeat(", x as (w)", 1000),
-		"from":            "select 1 from customers" + strings.Repeat(", orders", maxSources),
-		"joins":           "select 1 from customers" + strings.Repeat(" cross join orders", maxSources),
-		"sub-selects":     "select 1" + strings.Repeat(", (select 1 from orders)", maxSources+1),
-		"views":           "select 1 from doubling" + strings.Repeat(", doubling", maxSources/2),
-		"functions":       "select 1 from customers" + strings.Repeat(", generate_series(1, 2)", maxSources),
-		"ctes copied":     "with c as not materialized (select 1 from orders, orders o2, orders o3) select 1 from c" + strings.Repeat(", c", 70),
-		"rows":            "select " + nest(maxQuoting+1, "row(", "1", ")"),
-		"arrays of rows":  "select " + nest(maxQuoting/2+1, "array[row(", "1", ")]"),
-		"whole rows":      nest(maxQuoting+1, "select t as c from (", "select 1 as c", ") t"),
-		"rows in where":   "select 1 from customers where " + nest(maxQuoting+1, "row(", "id", ")") + " is null",
-		"whole, in where": "select 1 from (" + nest(maxQuoting, "select t as c from (", "select 1 as c", ") t") + ") t where t::text = ''",
+		"select list":      "select " + list(maxTargets+1) + " from customers",
+		"star of star":     "select * from (" + nest(11, "select *, * from (", "select 1 as a", ") s") + ") s",
+		"group by":         "select 1 from customers group by " + list(maxTargets+1),
+		"order by":         "select 1 from customers order by " + list(maxTargets+1),
+		"distinct on":      "select distinct on (" + list(maxTargets+1) + ") 1 from customers",
+		"partition by":     "select 1 from customers window w as (partition by " + list(maxTargets+1) + ")",
+		"order by in over": "select count(*) over (order by " + list(maxTargets+1) + ") from customers",
+		"order in call":    "select array_agg(id order by " + list(maxTargets+1) + ") from customers",
+		"cube":             "select 1 from customers group by cube(" + list(12) + ")",
+		"rollup":           "select 1 from customers group by rollup(" + list(400) + ")",
+		"product":          "select 1 from customers group by rollup(" + list(60) + "), rollup(" + list(60) + ")",
+		"cube and list":    "select 1 from customers group by cube(" + list(9) + "), " + list(100),
+		"sets of cubes":    "select 1 from customers group by grouping sets (cube(" + list(11) + "), cube(" + list(11) + "))",
+		"row in cube":      "select 1 from customers group by cube((" + list(50) + "), (" + list(50) + "), 1, 2, 3, 4, 5, 6, 7, 8)",
+		"over":             "select 1" + over(200, ", count(*) over (order by id + %d)") + " from customers",
+		"windows":          "select 1 from customers window w as (partition by " + list(1000) + ")" + strings.Repeat(", x as (w)", 1000),
+		"from":             "select 1 from customers" + strings.Repeat(", orders", maxSources),
+		"joins":            "select 1 from customers" + strings.Repeat(" cross join orders", maxSources),
+		"sub-selects":      "select 1" + strings.Repeat(", (select 1 from orders)", maxSources+1),
+		"views":            "select 1 from doubling" + strings.Repeat(", doubling", maxSources/2),
+		"values":           "select 1 from customers" + strings.Repeat(", (values (1), (2)) v", maxSources),
+		"functions":        "select 1 from customers" + strings.Repeat(", generate_series(1, 2)", maxSources),
+		"ctes copied":      "with c as not materialized (select 1 from orders, orders o2, orders o3) select 1 from c" + strings.Repeat(", c", 70),
+		"rows":             "select " + nest(maxQuoting+1, "row(", "1", ")"),
+		"arrays of rows":   "select " + nest(maxQuoting/2+1, "array[row(", "1", ")]"),
+		"whole rows":       nest(maxQuoting+1, "select t as c from (", "select 1 as c", ") t"),
+		"rows in where":    "select 1 from customers where " + nest(maxQuoting+1, "row(", "id", ")") + " is null",
+		"whole, in where":  "select 1 from (" + nest(maxQuoting, "select t as c from (", "select 1 as c", ") t") + ") t where t::text = ''",
 	} {
 		_, err := openGuard().Read(context.Background(), growingCatalog(), text, nil)
 		require.Error(t, err, name)
