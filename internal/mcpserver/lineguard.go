@@ -22,6 +22,7 @@ type lineGuard struct {
 	in    *bufio.Reader
 	out   *lineWriter
 	calls *calls
+	open  admission
 	max   int
 	first bool   // the next line is the first one
 	line  []byte // what of the current line was not handed over yet
@@ -31,7 +32,9 @@ func newLineGuard(in io.Reader, out *lineWriter, c *calls, longest int) *lineGua
 	if longest <= 0 {
 		longest = MaxLine
 	}
-	return &lineGuard{in: bufio.NewReaderSize(in, 64<<10), out: out, calls: c, max: longest, first: true}
+	g := &lineGuard{in: bufio.NewReaderSize(in, 64<<10), out: out, calls: c, max: longest, first: true}
+	out.onLine = g.open.answered
+	return g
 }
 
 // Read implements io.Reader.
@@ -124,6 +127,10 @@ func (g *lineGuard) inspect(line []byte) []byte {
 	}
 	switch string(e.Method) {
 	case `"tools/call"`:
+		if refused := g.open.admit(e.ID, len(line)); refused != nil {
+			g.out.refuse(e.ID, refused)
+			return nil
+		}
 		g.calls.seen(e.ID)
 	case `"notifications/cancelled"`:
 		var c struct {

@@ -162,6 +162,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	stdio := server.NewStdioServer(s.mcp)
 	server.WithErrorLogger(log.New(logLines{s.log}, "", 0))(stdio)
 	server.WithWorkerPoolSize(workers)(stdio)
+	server.WithQueueSize(queueSize)(stdio)
 	server.WithStdioContextFunc(func(ctx context.Context) context.Context {
 		return context.WithValue(ctx, streamKey{}, w)
 	})(stdio)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"sync"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 )
 
 // lineWriter lets one whole message through at a time. The library locks its own responses, but
@@ -14,6 +16,7 @@ type lineWriter struct {
 	out     io.Writer
 	err     error
 	onError func(error)
+	onLine  func([]byte) // gets each line before it goes out
 }
 
 // Write implements io.Writer for whole lines.
@@ -22,6 +25,9 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	defer w.mu.Unlock()
 	if w.err != nil {
 		return 0, w.err
+	}
+	if w.onLine != nil {
+		w.onLine(p)
 	}
 	n, err := w.out.Write(p)
 	if err != nil {
@@ -64,6 +70,15 @@ func (w *lineWriter) rpcError(id json.RawMessage, code int, message string) {
 		ID      json.RawMessage `json:"id"`
 		Error   body            `json:"error"`
 	}{"2.0", id, body{code, message}})
+}
+
+// refuse answers a tool call in place of the tool.
+func (w *lineWriter) refuse(id json.RawMessage, e *refusal.Error) {
+	w.send(struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  any             `json:"result"`
+	}{"2.0", id, failure(e)})
 }
 
 // progress sends notifications/progress for one call, until that call ends. It writes by itself
