@@ -119,13 +119,14 @@ func All(d Deps) []Tool {
 type watched struct {
 	sqlguard.Catalog
 	fresh bool
-	asked bool
+	asked bool // and was answered
 }
 
 // Lookup implements sqlguard.Catalog.
 func (w *watched) Lookup(ctx context.Context, q sqlguard.Lookup, fresh bool) (*sqlguard.Facts, error) {
-	w.asked = true
-	return w.Catalog.Lookup(ctx, q, fresh || w.fresh)
+	facts, err := w.Catalog.Lookup(ctx, q, fresh || w.fresh)
+	w.asked = err == nil // who waited for a connection in vain must not wait for one again
+	return facts, err
 }
 
 // checked guards with cached facts and, if these led to a refusal, once more with fresh ones: the
