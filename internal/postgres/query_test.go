@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jpka/sw-postgres-mcp/internal/pgtemp"
 	"github.com/jpka/sw-postgres-mcp/internal/postgres"
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
@@ -312,4 +313,36 @@ func TestExplain(t *testing.T) {
 	_, err = b.DB.Readonly().Explain(t.Context(), guarded(t, b.DB.Readonly(), "SELECT nope FROM x"), time.Second)
 	require.True(t, refusal.Is(err, refusal.ExplainFailed), "%v", err)
 	require.ErrorContains(t, err, "at character 8")
+}
+
+// What compiling a long expression takes is bounded by nothing, so nothing is compiled, whatever the role
+// says. A plan's costs do not depend on it: Postgres decides to compile when the plan is made.
+func TestReadsAreNotCompiled(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(db *pgtemp.DB, _ *postgres.Options) {
+		db.Exec(t, fmt.Sprintf("ALTER ROLE readonly IN DATABASE %q SET jit = on", db.Name))
+		db.Exec(t, fmt.Sprintf("ALTER ROLE readonly IN DATABASE %q SET jit_above_cost = 0", db.Name))
+		db.Exec(t, "CREATE TABLE x AS SELECT g AS id, g % 7 AS k FROM generate_series(1, 5000) g; ANALYZE x; GRANT SELECT ON x TO readonly")
+	})
+	require.Equal(t, `[["off"]]`, asJSON(t, mustQuery(t, b, "SELECT current_setting('jit')")))
+
+	const sql = "SELECT k, count(*) FROM x WHERE id > 17 GROUP BY k ORDER BY 2"
+	plan, err := b.DB.Readonly().Explain(t.Context(), guarded(t, b.DB.Readonly(), sql), time.Second)
+	require.NoError(t, err)
+	require.NotContains(t, string(plan), "JIT")
+	cost := func(plan string) any {
+		var nodes []struct {
+			Plan map[string]any `json:"Plan"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(plan), &nodes))
+		return nodes[0].Plan["Total Cost"]
+	}
+	replies, err := acquire(t, b.DB.Readonly()).Flush(t.Context(), seg("EXPLAIN (FORMAT JSON) "+sql, "SELECT pg_jit_available()"))
+	require.NoError(t, err)
+	require.Nil(t, replies[0].Err)
+	compiled := string(replies[0].Results[0].Rows[0][0])
+	if string(replies[0].Results[1].Rows[0][0]) == "t" { // not every build has it
+		require.Contains(t, compiled, "JIT")
+	}
+	require.Equal(t, cost(compiled), cost(string(plan)))
 }
