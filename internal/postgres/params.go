@@ -178,20 +178,21 @@ func hex4(p []byte) rune {
 }
 
 // arrayParam renders a JSON array for a parameter of type t.
-func arrayParam(p json.RawMessage, t typeInfo, types map[uint32]typeInfo) ([]byte, error) {
-	if t.kind == kindJSON {
+func arrayParam(p json.RawMessage, t typeInfo, types typeSet) ([]byte, error) {
+	switch t.kind {
+	case kindJSON:
 		return jsonParam(p)
+	case kindArray:
+		return types.arrayLiteral(nil, p, t.elem, 1)
+	case kindText, kindBool, kindNumber, kindFloat:
 	}
-	elem := typeInfo{kind: kindText, delim: ','}
-	if t.kind == kindArray {
-		if e, ok := types[t.elem]; ok {
-			elem = e
-		}
-	}
-	return appendArray(nil, p, elem, 1)
+	return types.arrayLiteral(nil, p, 0, 1) // of a type not known: what has no type of its own is text
 }
 
-func appendArray(out []byte, p json.RawMessage, elem typeInfo, depth int) ([]byte, error) {
+// arrayLiteral appends a JSON array as an array literal (PostgreSQL manual, 8.15.2). Where the elements
+// are JSON, or arrays themselves (a domain over an array type), a JSON array in it is one element; else it
+// is one more dimension.
+func (types typeSet) arrayLiteral(out []byte, p json.RawMessage, elemOID uint32, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("is nested deeper than %d, more than Postgres arrays can be", maxDepth)
 	}
@@ -199,6 +200,7 @@ func appendArray(out []byte, p json.RawMessage, elem typeInfo, depth int) ([]byt
 	if err := json.Unmarshal(p, &items); err != nil {
 		return nil, errJSON
 	}
+	elem := types[elemOID]
 	delim := elem.delim
 	if delim == 0 {
 		delim = ','
@@ -209,21 +211,24 @@ func appendArray(out []byte, p json.RawMessage, elem typeInfo, depth int) ([]byt
 			out = append(out, delim)
 		}
 		item = bytes.TrimSpace(item)
+		if string(item) == "null" {
+			out = append(out, "NULL"...)
+			continue
+		}
 		var v []byte
 		var err error
 		switch {
-		case string(item) == "null":
-			out = append(out, "NULL"...)
-			continue
 		case elem.kind == kindJSON:
 			v, err = jsonParam(item)
-		case item[0] == '[':
-			if out, err = appendArray(out, item, elem, depth+1); err != nil {
+		case item[0] != '[':
+			v, err = scalarParam(item)
+		case elem.kind == kindArray:
+			v, err = types.arrayLiteral(nil, item, elem.elem, depth+1)
+		default:
+			if out, err = types.arrayLiteral(out, item, elemOID, depth+1); err != nil {
 				return nil, err
 			}
 			continue
-		default:
-			v, err = scalarParam(item)
 		}
 		if err != nil {
 			return nil, err

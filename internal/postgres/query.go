@@ -86,7 +86,7 @@ type query struct {
 
 	columns []wire.Column
 	rows    [][][]byte
-	cut     map[[2]int]bool // cells that were shortened, by row and column
+	cut     map[int][]int // by row, the columns of the cells that were shortened
 	bytes   int64
 
 	more     bool // there was a row that was not kept
@@ -96,7 +96,7 @@ type query struct {
 }
 
 func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
-	*q = query{statement: q.statement, limits: q.limits, cut: map[[2]int]bool{}}
+	*q = query{statement: q.statement, limits: q.limits, cut: map[int][]int{}}
 	// The server's own timeouts come first; this is for a server that does not answer.
 	bounded, cancel := context.WithTimeout(ctx, 2*q.limits.Timeout+5*time.Second)
 	defer cancel()
@@ -158,13 +158,17 @@ func (q *query) take(columns []wire.Column, row [][]byte, stop func()) {
 		return
 	}
 	q.bytes += size
+	if !slices.ContainsFunc(row, func(v []byte) bool { return len(v) > limit }) {
+		q.rows = append(q.rows, copyRow(row))
+		return
+	}
 	kept := make([][]byte, len(row))
 	for i, v := range row {
 		switch {
 		case v == nil:
 		case len(v) > limit:
 			kept[i] = shorten(v, limit, len(v))
-			q.cut[[2]int{len(q.rows), i}] = true
+			q.cut[len(q.rows)] = append(q.cut[len(q.rows)], i)
 		default:
 			kept[i] = append(make([]byte, 0, len(v)), v...)
 		}
@@ -192,39 +196,33 @@ func shorten(v []byte, limit, length int) []byte {
 
 // render turns the kept rows into the result and holds the byte bound once more, now on the JSON.
 func (q *query) render(ctx context.Context, s *Session) error {
-	oids := make([]uint32, len(q.columns))
-	for i, c := range q.columns {
-		oids[i] = c.OID
-	}
-	types, err := s.typesOf(ctx, oids)
+	types, err := s.typesOf(ctx, oidsOf(q.columns))
 	if err != nil {
 		return err
 	}
-	r := &QueryResult{Columns: uniqueNames(q.columns), Rows: [][]json.RawMessage{}, Truncated: q.more}
-	for _, oid := range oids {
-		r.Types = append(r.Types, types[oid].name)
+	r := &QueryResult{Columns: uniqueNames(q.columns), Rows: make([][]json.RawMessage, 0, len(q.rows)), Truncated: q.more}
+	names := int64(3)
+	for j, c := range q.columns {
+		r.Types = append(r.Types, types[c.OID].name)
+		names += int64(len(r.Columns[j]) + 4)
 	}
-	shortened := map[int]bool{}
+	row := newRowRenderer(q.columns, types)
+	shortened := make([]bool, len(q.columns))
 	var total int64
-	for i, row := range q.rows {
-		out := make([]json.RawMessage, len(row))
-		size := int64(3)
-		for j, v := range row {
-			if q.cut[[2]int{i, j}] {
-				out[j] = quoteJSON(nil, v)
-			} else {
-				out[j] = renderValue(v, oids[j], types)
-			}
-			size += int64(len(out[j]) + len(r.Columns[j]) + 4)
+	for i, values := range q.rows {
+		cut := q.cut[i]
+		out := row.render(values, cut)
+		size := names
+		for _, v := range out {
+			size += int64(len(v))
 		}
 		if i > 0 && total+size > q.limits.Bytes { // escapes made it longer than estimated
-			r.Truncated = true
-			q.stopped = true
+			r.Truncated, q.stopped = true, true
 			break
 		}
 		total += size
-		for j := range row {
-			shortened[j] = shortened[j] || q.cut[[2]int{i, j}]
+		for _, j := range cut {
+			shortened[j] = true
 		}
 		r.Rows = append(r.Rows, out)
 	}

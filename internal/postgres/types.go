@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
@@ -63,56 +64,83 @@ var builtin = map[uint32]typeInfo{
 	3802: {kindJSON, "jsonb", 0, ','}, 3807: {kindArray, "jsonb[]", 3802, ','},
 }
 
-// typeCache remembers the types of one database. An OID's meaning does not change while the type
-// exists, so entries never expire; a type created later is an OID not yet seen.
+// typeSet is what is known of some types, by OID.
+type typeSet map[uint32]typeInfo
+
+// typesTTL is how long a type is remembered. An OID means the same as long as its type exists, but a
+// type can be renamed, and a database that is dropped and restored under us gives the OIDs to others.
+const typesTTL = catalogTTL
+
+// typeCache remembers the types of one database. One that is created later is an OID not yet seen.
 type typeCache struct {
+	now func() time.Time // nil: time.Now
+
 	mu    sync.RWMutex
-	known map[uint32]typeInfo
+	known map[uint32]knownType
 }
 
-func (c *typeCache) get(oid uint32) (typeInfo, bool) {
-	if t, ok := builtin[oid]; ok {
-		return t, true
+type knownType struct {
+	typeInfo
+	until time.Time
+}
+
+// maxTypes bounds what is remembered.
+const maxTypes = 10_000
+
+func (c *typeCache) clock() time.Time {
+	if c.now != nil {
+		return c.now()
 	}
+	return time.Now()
+}
+
+// collect adds the type and, of an array, the elements' types to into, as deep as they go. It tells
+// whether all of them are known.
+func (c *typeCache) collect(oid uint32, into typeSet) bool {
+	now := c.clock()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	t, ok := c.known[oid]
-	return t, ok
+	for {
+		t, ok := builtin[oid]
+		if !ok {
+			k, known := c.known[oid]
+			if !known || !now.Before(k.until) {
+				return false
+			}
+			t = k.typeInfo
+		}
+		into[oid] = t
+		if t.kind != kindArray {
+			return true
+		}
+		oid = t.elem
+	}
 }
 
-func (c *typeCache) put(found map[uint32]typeInfo) {
+func (c *typeCache) put(found typeSet) {
+	until := c.clock().Add(typesTTL)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) > 10_000 {
-		c.known = map[uint32]typeInfo{}
+	if c.known == nil || len(c.known) > maxTypes {
+		c.known = map[uint32]knownType{}
 	}
-	maps.Copy(c.known, found)
+	for oid, t := range found {
+		c.known[oid] = knownType{t, until}
+	}
 }
 
 // typesOf resolves OIDs, asking the server once for those not known. One that cannot be found (or
 // asked for, in a failed transaction) is plain text.
-func (s *Session) typesOf(ctx context.Context, oids []uint32) (map[uint32]typeInfo, error) {
-	out := make(map[uint32]typeInfo, len(oids))
+func (s *Session) typesOf(ctx context.Context, oids []uint32) (typeSet, error) {
+	out := make(typeSet, len(oids))
 	var missing []string
 	for _, oid := range oids {
-		if _, done := out[oid]; done {
+		if _, done := out[oid]; done || s.pool.types.collect(oid, out) {
 			continue
 		}
-		t, ok := s.pool.types.get(oid)
-		if !ok {
-			if oid != 0 {
-				missing = append(missing, strconv.FormatUint(uint64(oid), 10))
-			}
-			t = typeInfo{kind: kindText, name: "unknown", delim: ','}
-		}
-		out[oid] = t
-		for t.kind == kindArray { // element types came with their array
-			elem, ok := s.pool.types.get(t.elem)
-			if !ok {
-				break
-			}
-			out[t.elem] = elem
-			t = elem
+		out[oid] = typeInfo{kind: kindText, name: "unknown", delim: ','}
+		if oid != 0 {
+			missing = append(missing, strconv.FormatUint(uint64(oid), 10))
 		}
 	}
 	if len(missing) == 0 || s.pc.TxStatus() == 'E' {
@@ -126,7 +154,7 @@ func (s *Session) typesOf(ctx context.Context, oids []uint32) (map[uint32]typeIn
 	return out, nil
 }
 
-func (s *Session) askTypes(ctx context.Context, oids []string) (map[uint32]typeInfo, error) {
+func (s *Session) askTypes(ctx context.Context, oids []string) (typeSet, error) {
 	replies, err := s.Flush(ctx, wire.Segment{{SQL: typesSQL, Params: text("{" + strings.Join(oids, ",") + "}")}})
 	if err != nil {
 		return nil, fmt.Errorf("looking up types: %w", err)
@@ -143,7 +171,7 @@ func (s *Session) askTypes(ctx context.Context, oids []string) (map[uint32]typeI
 	for _, r := range replies[0].Results[0].Rows {
 		rows[number(r[0])] = raw{base: number(r[1]), elem: number(r[2]), delim: first(r[3]), name: string(r[4])}
 	}
-	found := make(map[uint32]typeInfo, len(rows))
+	found := make(typeSet, len(rows))
 	for oid, r := range rows {
 		base, baseOID := r, oid
 		for range 64 { // domains over domains

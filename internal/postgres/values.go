@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
@@ -12,92 +13,181 @@ import (
 
 // Values renders a result as JSON, rows by columns (contract, "Values"): what a client can read
 // without losing a digit. It costs a round trip when it meets a type for the first time.
+//
+// This is the one codec of the product: query, samples, changes and committed rows all come through
+// here, the page and its API show what came out, and [Session.EncodeParams] takes it back. See
+// TestCodec, which holds all of it to every built-in type, and FuzzCodec.
 func (s *Session) Values(ctx context.Context, r wire.Result) ([][]json.RawMessage, error) {
-	oids := make([]uint32, len(r.Columns))
-	for i, c := range r.Columns {
-		oids[i] = c.OID
-	}
-	types, err := s.typesOf(ctx, oids)
+	types, err := s.typesOf(ctx, oidsOf(r.Columns))
 	if err != nil {
 		return nil, err
 	}
+	row := newRowRenderer(r.Columns, types)
 	out := make([][]json.RawMessage, len(r.Rows))
-	for i, row := range r.Rows {
-		out[i] = make([]json.RawMessage, len(row))
-		for j, v := range row {
-			out[i][j] = renderValue(v, oids[j], types)
-		}
+	for i, values := range r.Rows {
+		out[i] = row.render(values, nil)
 	}
 	return out, nil
 }
 
-var null = json.RawMessage("null")
-
-// renderValue turns one value's text into JSON. Text that is not what its type promises becomes a
-// JSON string: never invalid JSON, never a lost value.
-func renderValue(v []byte, oid uint32, types map[uint32]typeInfo) json.RawMessage {
-	if v == nil {
-		return null
+func oidsOf(columns []wire.Column) []uint32 {
+	out := make([]uint32, len(columns))
+	for i, c := range columns {
+		out[i] = c.OID
 	}
-	t := types[oid]
+	return out
+}
+
+// rowRenderer renders rows of one result.
+type rowRenderer struct {
+	columns []typeInfo
+	types   typeSet
+}
+
+func newRowRenderer(columns []wire.Column, types typeSet) rowRenderer {
+	r := rowRenderer{columns: make([]typeInfo, len(columns)), types: types}
+	for i, c := range columns {
+		r.columns[i] = types[c.OID]
+	}
+	return r
+}
+
+// render turns one row's text into JSON, in one buffer. The cells of the columns in cut
+// were shortened and are no longer what their type promises: they are strings.
+func (r rowRenderer) render(values [][]byte, cut []int) []json.RawMessage {
+	size := 0
+	for _, v := range values {
+		size += len(v) + 4 // quotes, or null
+	}
+	buf := make([]byte, 0, size+size/8)
+	out := make([]json.RawMessage, len(values))
+	for i, v := range values {
+		start := len(buf)
+		if len(cut) > 0 && slices.Contains(cut, i) {
+			buf = quoteJSON(buf, v)
+		} else {
+			buf = r.types.append(buf, v, r.columns[i])
+		}
+		out[i] = buf[start:len(buf):len(buf)]
+	}
+	return out
+}
+
+// append adds one value's text as JSON. Text that is not what its type promises becomes a JSON
+// string: never invalid JSON, never a lost value.
+func (types typeSet) append(out, v []byte, t typeInfo) []byte {
+	if v == nil {
+		return append(out, "null"...)
+	}
 	switch t.kind {
 	case kindBool:
 		switch string(v) {
 		case "t":
-			return json.RawMessage("true")
+			return append(out, "true"...)
 		case "f":
-			return json.RawMessage("false")
+			return append(out, "false"...)
 		}
 	case kindNumber, kindFloat:
 		if isNumber(v) {
-			return json.RawMessage(bytes.Clone(v))
+			return append(out, v...)
 		}
 	case kindJSON:
-		// Compact: a line break inside must not break the protocol's lines. Digits stay.
-		var buf bytes.Buffer
-		if utf8.Valid(v) && json.Compact(&buf, v) == nil {
-			return buf.Bytes()
+		if done, ok := appendJSON(out, v); ok {
+			return done
 		}
 	case kindArray:
-		if out, err := renderArray(v, t.elem, types); err == nil {
-			return out
+		if done, err := types.appendArray(out, v, t.elem); err == nil {
+			return done
 		}
 	case kindText:
 	}
-	return quoteJSON(nil, v)
+	return quoteJSON(out, v)
 }
+
+// appendJSON adds stored JSON, compact: a line break inside must not break the protocol's lines.
+// Digits stay, and so do duplicate keys and their order.
+func appendJSON(out, v []byte) ([]byte, bool) {
+	if !utf8.Valid(v) {
+		return nil, false
+	}
+	buf := bytes.NewBuffer(out)
+	if json.Compact(buf, v) != nil {
+		return nil, false
+	}
+	done := buf.Bytes()
+	if bytes.Contains(v, lineEnd) { // only strings can hold them, so escaping changes no value
+		tail := bytes.ReplaceAll(done[len(out):], []byte("\u2028"), []byte(`\u2028`))
+		tail = bytes.ReplaceAll(tail, []byte("\u2029"), []byte(`\u2029`))
+		done = append(done[:len(out)], tail...)
+	}
+	return done, true
+}
+
+// lineEnd begins U+2028 and U+2029, which some readers of JSON lines take for line ends.
+var lineEnd = []byte("\xe2\x80")
 
 // isNumber tells whether v is a JSON number (RFC 8259, section 6). NaN and Infinity are not.
 func isNumber(v []byte) bool {
-	n := len(v)
-	return n > 0 && (v[0] == '-' || digit(v[0])) && digit(v[n-1]) && json.Valid(v)
+	if len(v) > 0 && v[0] == '-' {
+		v = v[1:]
+	}
+	whole := digits(v)
+	if whole == 0 || whole > 1 && v[0] == '0' {
+		return false
+	}
+	if v = v[whole:]; len(v) > 0 && v[0] == '.' {
+		n := digits(v[1:])
+		if n == 0 {
+			return false
+		}
+		v = v[1+n:]
+	}
+	if len(v) == 0 {
+		return true
+	}
+	if v[0] != 'e' && v[0] != 'E' {
+		return false
+	}
+	if v = v[1:]; len(v) > 0 && (v[0] == '+' || v[0] == '-') {
+		v = v[1:]
+	}
+	return len(v) > 0 && digits(v) == len(v)
 }
 
-func digit(c byte) bool { return c >= '0' && c <= '9' }
+// digits counts those that v begins with.
+func digits(v []byte) int {
+	n := 0
+	for n < len(v) && v[n] >= '0' && v[n] <= '9' {
+		n++
+	}
+	return n
+}
 
 const hexDigits = "0123456789abcdef"
+
+// plain tells the bytes that stand in a JSON string as they are.
+var plain = func() (table [256]bool) {
+	for c := 0x20; c < 0x7f; c++ {
+		table[c] = c != '"' && c != '\\'
+	}
+	return table
+}()
 
 // quoteJSON appends v as a JSON string. Bytes that are not UTF-8 (a database without an encoding)
 // become U+FFFD.
 func quoteJSON(out, v []byte) []byte {
 	out = append(out, '"')
 	for len(v) > 0 {
-		c := v[0]
-		if c < utf8.RuneSelf {
-			switch {
-			case c == '"' || c == '\\':
-				out = append(out, '\\', c)
-			case c == '\n':
-				out = append(out, '\\', 'n')
-			case c == '\r':
-				out = append(out, '\\', 'r')
-			case c == '\t':
-				out = append(out, '\\', 't')
-			case c < 0x20 || c == 0x7f:
-				out = append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			default:
-				out = append(out, c)
-			}
+		n := 0
+		for n < len(v) && plain[v[n]] {
+			n++
+		}
+		out = append(out, v[:n]...)
+		if v = v[n:]; len(v) == 0 {
+			break
+		}
+		if v[0] < utf8.RuneSelf {
+			out = escape(out, v[0])
 			v = v[1:]
 			continue
 		}
@@ -105,7 +195,7 @@ func quoteJSON(out, v []byte) []byte {
 		switch {
 		case r == utf8.RuneError && n <= 1:
 			out = append(out, "\uFFFD"...)
-		case r == 0x2028 || r == 0x2029: // line ends for some readers of JSON lines
+		case r == 0x2028 || r == 0x2029: // see lineEnd
 			out = append(out, '\\', 'u', '2', '0', '2', hexDigits[r&15])
 		default:
 			out = append(out, v[:n]...)
@@ -115,14 +205,28 @@ func quoteJSON(out, v []byte) []byte {
 	return append(out, '"')
 }
 
+func escape(out []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(out, '\\', c)
+	case '\n':
+		return append(out, '\\', 'n')
+	case '\r':
+		return append(out, '\\', 'r')
+	case '\t':
+		return append(out, '\\', 't')
+	}
+	return append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
 var errArray = errors.New("not an array literal")
 
 // maxDepth is MAXDIM of array.h.
 const maxDepth = 6
 
-// renderArray turns an array literal (PostgreSQL manual, 8.15.6) into nested JSON arrays. Lower
+// appendArray turns an array literal (PostgreSQL manual, 8.15.6) into nested JSON arrays. Lower
 // bounds ([0:1]={…}) are left out: JSON has no place for them.
-func renderArray(v []byte, elem uint32, types map[uint32]typeInfo) (json.RawMessage, error) {
+func (types typeSet) appendArray(out, v []byte, elem uint32) ([]byte, error) {
 	if len(v) > 0 && v[0] == '[' {
 		i := bytes.Index(v, []byte("]={"))
 		if i < 0 {
@@ -130,11 +234,10 @@ func renderArray(v []byte, elem uint32, types map[uint32]typeInfo) (json.RawMess
 		}
 		v = v[i+2:]
 	}
-	delim := types[elem].delim
-	if delim == 0 {
-		delim = ','
+	p := arrayParser{in: v, elem: types[elem], types: types, out: out, item: []byte{}}
+	if p.elem.delim == 0 {
+		p.elem.delim = ','
 	}
-	p := arrayParser{in: v, delim: delim, elem: elem, types: types, out: make([]byte, 0, len(v)+16)}
 	if err := p.array(1); err != nil {
 		return nil, err
 	}
@@ -147,10 +250,10 @@ func renderArray(v []byte, elem uint32, types map[uint32]typeInfo) (json.RawMess
 type arrayParser struct {
 	in    []byte
 	pos   int
-	delim byte
-	elem  uint32
-	types map[uint32]typeInfo
+	elem  typeInfo
+	types typeSet
 	out   []byte
+	item  []byte // scratch, never nil: nil is NULL
 }
 
 func (p *arrayParser) array(depth int) error {
@@ -174,7 +277,7 @@ func (p *arrayParser) array(depth int) error {
 		c := p.in[p.pos]
 		p.pos++
 		switch c {
-		case p.delim:
+		case p.elem.delim:
 			p.out = append(p.out, ',')
 		case '}':
 			p.out = append(p.out, ']')
@@ -193,15 +296,13 @@ func (p *arrayParser) element(depth int) error {
 	case '{':
 		return p.array(depth + 1)
 	case '"':
-		var item []byte
+		item := p.item[:0]
 		for p.pos++; p.pos < len(p.in); p.pos++ {
 			switch c := p.in[p.pos]; c {
 			case '"':
 				p.pos++
-				if item == nil {
-					item = []byte{}
-				}
-				p.out = append(p.out, renderValue(item, p.elem, p.types)...)
+				p.item = item
+				p.out = p.types.append(p.out, item, p.elem)
 				return nil
 			case '\\':
 				p.pos++
@@ -216,7 +317,7 @@ func (p *arrayParser) element(depth int) error {
 		return errArray
 	}
 	start := p.pos
-	for p.pos < len(p.in) && p.in[p.pos] != p.delim && p.in[p.pos] != '}' {
+	for p.pos < len(p.in) && p.in[p.pos] != p.elem.delim && p.in[p.pos] != '}' {
 		if p.in[p.pos] == '\\' {
 			return errArray // array_out always quotes these
 		}
@@ -227,9 +328,9 @@ func (p *arrayParser) element(depth int) error {
 		return errArray
 	}
 	if string(item) == "NULL" {
-		p.out = append(p.out, null...)
+		p.out = append(p.out, "null"...)
 		return nil
 	}
-	p.out = append(p.out, renderValue(item, p.elem, p.types)...)
+	p.out = p.types.append(p.out, item, p.elem)
 	return nil
 }

@@ -16,11 +16,11 @@ func FuzzRenderArray(f *testing.F) {
 		f.Add([]byte(s), uint32(3802))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, elem uint32) {
-		types := map[uint32]typeInfo{1: {kind: kindArray, elem: elem}, elem: builtin[elem]}
+		types := typeSet{1: {kind: kindArray, elem: elem}, elem: builtin[elem]}
 		if elem == 1 {
 			return
 		}
-		out := renderValue(in, 1, types)
+		out := types.append(nil, in, types[1])
 		if !json.Valid(out) || !utf8.Valid(out) {
 			t.Fatalf("%q became %q", in, out)
 		}
@@ -53,10 +53,10 @@ func TestTextRoundTrip(t *testing.T) {
 		list := rapid.SliceOf(rapid.Ptr(rapid.StringOf(rapid.RuneFrom([]rune("ab{},;\"\\ \n\tNUL'ä😀\u2028\u007f"))), true)).Draw(r, "list")
 		in, err := json.Marshal(list)
 		require.NoError(r, err)
-		elem := typeInfo{kind: kindText, delim: ','}
-		literal, err := appendArray(nil, in, elem, 1)
+		types := typeSet{25: {kind: kindText, delim: ','}}
+		literal, err := types.arrayLiteral(nil, in, 25, 1)
 		require.NoError(r, err)
-		out, err := renderArray(literal, 25, map[uint32]typeInfo{25: elem})
+		out, err := types.appendArray(nil, literal, 25)
 		require.NoError(r, err)
 		var back []*string
 		require.NoError(r, json.Unmarshal(out, &back))
