@@ -101,9 +101,15 @@ func (g *Guard) castNotation(c call, v *verdict, m mode) error {
 	if alwaysRefused(c.name.Name) {
 		return refuseFunction(c.name.String())
 	}
-	return refusal.New(refusal.InvalidInput, fmt.Sprintf("There is no function %s.", c.name),
-		"Correct the name; write the schema if it is not on the search path.")
+	hint := "Correct the name; write the schema if it is not on the search path."
+	if c.name.Schema == "" && newerSyntax[c.name.Name] {
+		hint = "It is syntax of Postgres 17, which the parser here (Postgres 16) does not know; use jsonb_path_query_first, jsonb_path_exists or to_jsonb."
+	}
+	return refusal.New(refusal.InvalidInput, fmt.Sprintf("There is no function %s.", c.name), hint)
 }
+
+// newerSyntax is grammar of Postgres 17 that looks like a call.
+var newerSyntax = set(`json_value json_query json_exists json_scalar json_serialize merge_action`)
 
 // castTo judges what a cast to a type may run.
 func (g *Guard) castTo(n Name, v *verdict, m mode) error {
