@@ -109,7 +109,7 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	f.resolve(q.statement.SQL(), closure, q.statement.Facts())
 	f.agent("declare", declare, q.statement.SQL(), params)
 	f.Add("fetch", wire.Step{SQL: fmt.Sprintf("FETCH FORWARD %d FROM sw_c", q.limits.Rows+1)})
-	f.Add("witness2", wire.Witness(closure, f.mark, true))
+	f.Add("witness2", wire.WitnessScope(closure, q.statement.Scope(), f.mark))
 
 	fetch := f.Index("fetch")
 	running, stop := context.WithCancel(bounded)

@@ -14,6 +14,7 @@ import (
 func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 	for _, c := range f.calls {
 		v.rely(wire.FactFunction, c.name.Name, v.facts.FunctionVersions[c.name.Name])
+		v.prints = v.prints || describes(c.name.Name)
 		if err := g.call(c, v, m, hidden); err != nil {
 			return err
 		}
@@ -166,9 +167,6 @@ func (g *Guard) routine(r Routine, via string, v *verdict, m mode) error {
 		return refusal.New(refusal.FunctionNotAllowed,
 			fmt.Sprintf("The function %s could show tables that allowlist.read hides, whatever its arguments.", full),
 			"Write what it does as plain SQL, or ask the operator to add it to query.allowFunctions.")
-	}
-	if r.OID != 0 {
-		v.routines[r.OID] = r
 	}
 	// An extension's IMMUTABLE functions (the operators of citext, say) read no tables; the word of others
 	// is not taken for it.

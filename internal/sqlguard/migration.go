@@ -52,7 +52,7 @@ func (g *Guard) Migration(ctx context.Context, cat Catalog, text string) (*State
 	}
 	return &Statement{
 		class: DDL, sql: line, relations: v.relations, volatile: v.names(), facts: v.sortedFacts(), outside: v.outside,
-		closure: v.oids(), routines: v.used(), ddl: form,
+		closure: v.oids(), ddl: form,
 	}, nil
 }
 

@@ -44,7 +44,7 @@ func (g *Guard) Read(ctx context.Context, cat Catalog, text string, params []jso
 	}
 	return &Statement{
 		class: Read, sql: line, params: safe, relations: v.relations, volatile: v.names(),
-		facts: v.sortedFacts(), outside: v.outside, closure: v.oids(), routines: v.used(),
+		facts: v.sortedFacts(), outside: v.outside, closure: v.oids(), scope: g.scope(v),
 	}, nil
 }
 

@@ -50,10 +50,10 @@ type verdict struct {
 	relations []Target
 	byName    map[Name]Relation
 	closure   map[uint32]bool
-	routines  map[uint32]Routine
 	volatile  map[string]bool
 	unstable  bool                 // some function is not immutable or stable
 	outside   bool                 // some function is outside pg_catalog and may read tables
+	prints    bool                 // something of the system is called or read that locks what it describes
 	relied    map[wire.Fact]bool   // what of the catalog was used
 	methods   map[string][]Routine // functions that x.f may mean, by f
 	known     *known
@@ -65,7 +65,7 @@ func newVerdict(facts *Facts) *verdict {
 	return &verdict{
 		known: k,
 		facts: facts, byName: map[Name]Relation{}, closure: map[uint32]bool{},
-		routines: map[uint32]Routine{}, volatile: map[string]bool{}, relied: map[wire.Fact]bool{},
+		volatile: map[string]bool{}, relied: map[wire.Fact]bool{},
 	}
 }
 
@@ -189,6 +189,7 @@ func (v *verdict) add(n Name, rel Relation) {
 			return
 		}
 	}
+	v.prints = v.prints || systemSchema(rel.Schema) && rel.Kind == 'v'
 	v.relations = append(v.relations, rel.target())
 	v.closure[rel.OID] = true
 	for _, oid := range rel.Closure {
@@ -335,7 +336,7 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 		}
 		v.known.add(facts)
 		inner := &verdict{
-			facts: facts, byName: facts.Relations, closure: v.closure, routines: v.routines, volatile: v.volatile, relied: v.relied,
+			facts: facts, byName: facts.Relations, closure: v.closure, volatile: v.volatile, relied: v.relied,
 		}
 		if err := inner.attributes(ctx, cat, body); err != nil {
 			return err
@@ -344,11 +345,12 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 			return err
 		}
 		v.unstable = v.unstable || inner.unstable
-		v.outside = v.outside || inner.outside
+		v.outside, v.prints = v.outside || inner.outside, v.prints || inner.prints
 		queue = queue[:0]
 		for _, n := range body.relations {
 			if rel, ok := facts.Relations[n]; ok {
 				v.relyOn(rel)
+				v.prints = v.prints || systemSchema(rel.Schema) && rel.Kind == 'v'
 				queue = append(queue, rel)
 			}
 		}
@@ -374,15 +376,6 @@ func (v *verdict) oids() []uint32 {
 		}
 	}
 	slices.Sort(out)
-	return out
-}
-
-func (v *verdict) used() []Routine {
-	out := make([]Routine, 0, len(v.routines))
-	for _, r := range v.routines {
-		out = append(out, r)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].OID < out[j].OID })
 	return out
 }
 

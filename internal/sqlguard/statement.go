@@ -37,7 +37,7 @@ type Statement struct {
 	outside   bool
 	facts     []wire.Fact
 	closure   []uint32
-	routines  []Routine
+	scope     wire.Scope
 	ddl       DDLForm
 }
 
@@ -118,9 +118,8 @@ func (s *Statement) Facts() []wire.Fact { return s.facts }
 // lock; any other lock found behind an EXPLAIN of it is a relation the guard did not see.
 func (s *Statement) LockClosure() []uint32 { return s.closure }
 
-// Routines are the functions whose volatility was relied upon. What is asserted before running is
-// [Statement.Facts].
-func (s *Statement) Routines() []Routine { return s.routines }
+// Scope says what functions may have read beyond LockClosure by the time a read has run.
+func (s *Statement) Scope() wire.Scope { return s.scope }
 
 // DDL describes a statement of class DDL.
 func (s *Statement) DDL() DDLForm { return s.ddl }

@@ -322,7 +322,7 @@ func (s *Statement) finish(rel Relation, v, where *verdict, subselect bool) *Sta
 	s.target = rel
 	s.relations = v.relations
 	s.volatile, s.facts = v.names(), v.sortedFacts()
-	s.closure, s.routines = v.oids(), v.used()
+	s.closure = v.oids()
 	s.outside = v.outside
 	if where != nil {
 		s.unstable, s.elsewhere = where.unstable, v.outside || subselect
