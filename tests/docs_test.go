@@ -160,7 +160,6 @@ func TestDocsReservedKeys(t *testing.T) {
 		"approvalServer.pinHash":     `"approvalServer":{"pinHash":"x"}`,
 		"tools":                      `"tools":"query"`,
 		"mask":                       `"mask":[{"column":"a.b.c","as":"null"}]`,
-		"journal.path":               `"journal":{"path":"/tmp/x"}`,
 	}
 	for key, value := range values {
 		require.Contains(t, sentence, "`"+key+"`")

@@ -62,6 +62,13 @@ func writer(db *postgres.DB) func(context.Context) (writecore.Session, error) {
 	}
 }
 
+// recheck puts a statement of an earlier process through the guard again, over the writer's catalog.
+func recheck(db *postgres.DB, guard *sqlguard.Guard) func(context.Context, string, []json.RawMessage) (*sqlguard.Statement, error) {
+	return func(ctx context.Context, sql string, params []json.RawMessage) (*sqlguard.Statement, error) {
+		return guard.Again(ctx, db.Writer().Catalog(), sql, params)
+	}
+}
+
 // recorder gives the audit the same.
 func recorder(db *postgres.DB) func(context.Context) (audit.Session, error) {
 	return func(ctx context.Context) (audit.Session, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"strconv"
@@ -21,12 +22,14 @@ import (
 
 // app is the whole server, wired and not yet serving.
 type app struct {
-	log    *slog.Logger
-	db     *postgres.DB
-	guard  *sqlguard.Guard
-	store  *plan.Store
-	server *mcpserver.Server
-	page   *approvalui.Server // nil where there is none
+	log     *slog.Logger
+	db      *postgres.DB
+	guard   *sqlguard.Guard
+	store   *plan.Store
+	core    *writecore.TwoPhaseWrite
+	journal *plan.Journal // nil where there is none
+	server  *mcpserver.Server
+	page    *approvalui.Server // nil where there is none
 	// pageDown says that the page was bound and then failed: nobody can decide any more.
 	pageDown atomic.Bool
 }
@@ -61,6 +64,11 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 		return nil, err
 	}
 	a := &app{log: log, db: db, guard: guard}
+	if cfg.JournalPath != "" {
+		if a.journal, err = plan.OpenJournal(cfg.JournalPath); err != nil {
+			return nil, usage(fmt.Errorf("journal.path: %w", err))
+		}
+	}
 	ledger := audit.NewLog(recorder(db), log)
 	var core *writecore.TwoPhaseWrite
 	a.store = plan.NewStore(plan.Options{
@@ -69,9 +77,14 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 		MaxOpen:      cfg.Write.MaxOpenPlans,
 		OnExpired:    func(p plan.Plan) { core.RecordExpired(p) },
 		OnSuperseded: func(p plan.Plan) { core.RecordSuperseded(p) },
+		Journal:      a.journal,
+		OnJournalError: func(err error) {
+			log.Error("the plan journal could not be written; no new plan is made until the server is started again", "cause", err)
+		},
 	})
 	core = writecore.New(writecore.Options{
 		Acquire:          writer(db),
+		Recheck:          recheck(db, guard),
 		Store:            a.store,
 		Audit:            ledger,
 		CanWrite:         guard.CanWrite,
@@ -87,6 +100,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 		CallerID:         cfg.CallerID,
 		Logger:           log,
 	})
+	a.core = core
 	if cfg.ApprovalServer.Enabled {
 		if err := a.bindPage(cfg, core, ledger, openBrowser); err != nil {
 			// The server still reads and makes small changes; what needs a person is refused.
@@ -182,11 +196,24 @@ func (a *app) checkRoles(ctx context.Context) error {
 	return nil
 }
 
+// recover settles the plans that an earlier process was executing when it died, as far as the ledger
+// tells now. What is left is asked about again when its token is given back.
+func (a *app) recover(ctx context.Context) {
+	if len(a.store.Unsettled()) == 0 {
+		return
+	}
+	executed, not, unknown := a.core.Recover(ctx)
+	a.log.Info("plans that were executing when the server ended", "executed", executed, "not_executed", not, "unknown", unknown)
+}
+
 // close ends what serving left open, in the order of the stop: the page, the plans, the pools.
 func (a *app) close() {
 	if a.page != nil {
 		a.page.Close()
 	}
 	a.store.Close()
+	if a.journal != nil {
+		a.journal.Close()
+	}
 	a.db.Close()
 }

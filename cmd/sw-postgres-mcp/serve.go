@@ -51,7 +51,9 @@ func (r *root) serve(ctx context.Context) error {
 	beside.Go(func() {
 		if err := a.checkRoles(ctx); err != nil {
 			cancel(err)
+			return
 		}
+		a.recover(ctx)
 	})
 	c := newClient(r.in, r.out)
 	err, late := untilStopped(ctx, c.ended, a.committing, func() error {

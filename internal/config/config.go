@@ -31,7 +31,9 @@ type Config struct {
 	Migration      Migration
 	ApprovalServer ApprovalServer
 	Audit          Audit
-	CallerID       string
+	// JournalPath is the file in which plans outlive the process, absolute; "" = in memory only.
+	JournalPath string
+	CallerID    string
 }
 
 // Database says how to get in. Both URLs are set.
@@ -101,8 +103,8 @@ type Audit struct {
 
 // String is the configuration for people, without secrets.
 func (c Config) String() string {
-	return fmt.Sprintf("database: %s; readable: %s; writable: %s; write: %+v; query: %+v; migration: %+v; approvalServer: %s; audit: %+v; callerId: %q",
-		c.Database, readable(c.Allowlist.Read), writable(c.Allowlist.Write), c.Write, c.Query, c.Migration, c.ApprovalServer, c.Audit, c.CallerID)
+	return fmt.Sprintf("database: %s; readable: %s; writable: %s; write: %+v; query: %+v; migration: %+v; approvalServer: %s; audit: %+v; journal: %q; callerId: %q",
+		c.Database, readable(c.Allowlist.Read), writable(c.Allowlist.Write), c.Write, c.Query, c.Migration, c.ApprovalServer, c.Audit, c.JournalPath, c.CallerID)
 }
 
 // GoString keeps %#v from printing secrets.

@@ -110,7 +110,6 @@ var table = []setting{
 var notYet = map[string]string{
 	"mask":                   "masked columns are",
 	"write.rules":            "per-table rules are",
-	"journal.path":           "the plan journal is",
 	"approval.channel":       "approval through the client is",
 	"tools":                  "choosing tools is",
 	"approvalServer.pinHash": "the PIN is",

@@ -247,6 +247,10 @@ func (l *loader) check() {
 			l.problem(fmt.Sprintf("mask[%d].as", i), "%q is not one of null, hash, partial", m.As)
 		}
 	}
+	// A client starts the server in any directory: a relative path would be another file each time.
+	if path := l.text("journal.path"); path != "" && !filepath.IsAbs(path) {
+		l.problem("journal.path", "%q is not an absolute path", path)
+	}
 	if len([]rune(l.text("callerId"))) > 200 {
 		l.problem("callerId", "it is longer than 200 characters")
 	}
@@ -300,8 +304,9 @@ func (l *loader) build() Config {
 			AuthToken: l.text("approvalServer.authToken"), OpenBrowser: l.text("approvalServer.openBrowser"),
 			ExposeRawPayload: l.flag("approvalServer.exposeRawPayload"), ConfirmAboveRows: l.integer("approvalServer.confirmAboveRows"),
 		},
-		Audit:    Audit{Required: l.flag("audit.required"), Reads: l.flag("audit.reads")},
-		CallerID: l.text("callerId"),
+		Audit:       Audit{Required: l.flag("audit.required"), Reads: l.flag("audit.reads")},
+		JournalPath: l.text("journal.path"),
+		CallerID:    l.text("callerId"),
 	}
 	if c.CallerID == "" {
 		c.CallerID = "unknown"

@@ -31,14 +31,28 @@ func (w *TwoPhaseWrite) finish(ctx context.Context, s Session, ex *plan.Executio
 		Status: audit.Executed, Duration: time.Since(started), CallerID: w.o.CallerID, BlastRadius: radiusJSON(t.radius),
 	}.Step(s.ServerEncoding()))
 	sc.Add("release", releaseRow)
+	mark := plan.Mark{Identity: t.identity}
+	if err := w.committing(s, ex, mark); err != nil {
+		return Outcome{}, err
+	}
 	reply, answered := w.sendCommit(ctx, s, &sc)
 	switch {
 	case !answered:
-		return w.settle(ctx, ex, t, started, commitMark{identity: t.identity})
+		return w.settle(ctx, ex, t, started, mark)
 	case reply.Err != nil && sc.Failed(reply) == "audit":
 		return w.withoutRow(ctx, s, ex, t, started, reply.Err)
 	}
 	return w.committedOrNot(ctx, s, ex, t, started, &sc, reply)
+}
+
+// committing notes that COMMIT is about to be sent; what cannot be noted is not sent.
+func (w *TwoPhaseWrite) committing(s Session, ex *plan.Execution, mark plan.Mark) error {
+	err := ex.Committing(mark)
+	if err != nil {
+		w.undo(s)
+		ex.Fail()
+	}
+	return err
 }
 
 // sendCommit sends sc, the flush of the counters and COMMIT, and behind them what makes the session
@@ -104,7 +118,7 @@ func (w *TwoPhaseWrite) withoutRow(ctx context.Context, s Session, ex *plan.Exec
 	if cause.SQLState == "23505" && cause.Constraint == audit.OnceConstraint {
 		w.undo(s)
 		used := plan.UsedTokenError("an earlier time", "an unknown number of")
-		if f := w.ask(ctx, token, commitMark{}); f.verdict == committed {
+		if f := w.ask(ctx, token, plan.Mark{}); f.verdict == committed {
 			used = plan.UsedTokenError(f.when, f.rows)
 		}
 		ex.Stop(string(used.Code), used.Message)
@@ -122,7 +136,10 @@ func (w *TwoPhaseWrite) withoutRow(ctx context.Context, s Session, ex *plan.Exec
 		ex.Fail()
 		return Outcome{}, errors.Join(auditUnavailable(), err)
 	}
-	mark := commitMark{identity: t.identity, xid: cell(replies[0].Results[1], 0, 0), boot: cell(replies[0].Results[1], 0, 1)}
+	mark := plan.Mark{Identity: t.identity, XID: cell(replies[0].Results[1], 0, 0), Boot: cell(replies[0].Results[1], 0, 1)}
+	if err := w.committing(s, ex, mark); err != nil {
+		return Outcome{}, err
+	}
 	var sc script
 	reply, answered := w.sendCommit(ctx, s, &sc)
 	if !answered {

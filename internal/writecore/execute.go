@@ -35,6 +35,9 @@ func (w *TwoPhaseWrite) begin(ctx context.Context, req ExecuteRequest) (*plan.Ex
 	if err := w.plainText(req.Reason); err != nil {
 		return nil, err
 	}
+	if err := w.revive(ctx, req); err != nil {
+		return nil, err
+	}
 	if err := w.await(ctx, req); err != nil {
 		return nil, w.ledgerAnswer(ctx, req, err)
 	}
@@ -117,7 +120,7 @@ func (w *TwoPhaseWrite) ledgerAnswer(ctx context.Context, req ExecuteRequest, er
 	if !refusal.Is(err, refusal.UnknownToken) {
 		return err
 	}
-	switch f := w.ask(ctx, req.Token, commitMark{}); f.verdict {
+	switch f := w.ask(ctx, req.Token, plan.Mark{}); f.verdict {
 	case committed:
 		return plan.UsedTokenError(f.when, f.rows)
 	case cannotTell:

@@ -18,15 +18,6 @@ const (
 	settlePause    = 400 * time.Millisecond
 )
 
-// commitMark is what a later look-up of a lost COMMIT needs.
-type commitMark struct {
-	// identity is the server that was written to (identity.sql); empty = whichever answers.
-	identity string
-	// xid and boot are set only for a change that commits without its audit row (audit.required off): it
-	// is looked up by its transaction id, while the server has not restarted.
-	xid, boot string
-}
-
 // verdict is what the ledger says of a token.
 type verdict int
 
@@ -45,7 +36,7 @@ type finding struct {
 
 // settle answers a COMMIT whose answer never came: the ledger is asked, on the primary, under the
 // token's lock, on the same server and timeline. Never guessed (TestS14ALostAnswerIsLookedUp).
-func (w *TwoPhaseWrite) settle(ctx context.Context, ex *plan.Execution, t *trial, started time.Time, mark commitMark) (Outcome, error) {
+func (w *TwoPhaseWrite) settle(ctx context.Context, ex *plan.Execution, t *trial, started time.Time, mark plan.Mark) (Outcome, error) {
 	token := ex.Plan().Token
 	// The time that sending COMMIT had may be over; looking has its own.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
@@ -69,7 +60,6 @@ func (w *TwoPhaseWrite) settle(ctx context.Context, ex *plan.Execution, t *trial
 			break
 		}
 	}
-	w.unknown.Store(token, mark)
 	err := refusal.New(refusal.OutcomeUnknown,
 		"COMMIT was sent and its answer was lost; the ledger could not be asked yet whether the change was committed.",
 		"Call execute_plan again with the same arguments: it asks the ledger again and never commits twice.")
@@ -85,31 +75,39 @@ func notCommitted() error {
 
 // reconcile asks again about a plan whose outcome was unknown.
 func (w *TwoPhaseWrite) reconcile(ctx context.Context, req ExecuteRequest, unknown error) error {
-	mark, ok := w.unknown.Load(req.Token)
-	if !ok {
-		return unknown
-	}
-	f := w.ask(ctx, req.Token, mark.(commitMark))
-	switch f.verdict {
+	switch f := w.settleLater(ctx, req.Token); f.verdict {
 	case committed:
-		var n int64
-		_, _ = fmt.Sscan(f.rows, &n) // without a row the number is not known
-		w.o.Store.Settle(req.Token, true, n, time.Now())
-		w.unknown.Delete(req.Token)
 		return plan.UsedTokenError(f.when, f.rows)
 	case absent:
-		w.o.Store.Settle(req.Token, false, 0, time.Now())
-		w.unknown.Delete(req.Token)
 		return notCommitted()
 	case cannotTell, noLedger:
 	}
 	return unknown
 }
 
+// settleLater asks once, and settles the plan if there is an answer.
+func (w *TwoPhaseWrite) settleLater(ctx context.Context, token plan.Token) finding {
+	mark, ok := w.o.Store.MarkOf(token)
+	if !ok {
+		return finding{}
+	}
+	f := w.ask(ctx, token, mark)
+	switch f.verdict {
+	case committed:
+		var n int64
+		_, _ = fmt.Sscan(f.rows, &n) // without a row the number is not known
+		w.o.Store.Settle(token, true, n, time.Now())
+	case absent:
+		w.o.Store.Settle(token, false, 0, time.Now())
+	case cannotTell, noLedger:
+	}
+	return f
+}
+
 const xactStatusSQL = "SELECT pg_catalog.pg_xact_status($1::text::xid8), pg_catalog.pg_postmaster_start_time()::text"
 
 // ask looks a token up, bounded in time, under its lock: whoever ran it is gone once the lock is held.
-func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, mark commitMark) finding {
+func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, mark plan.Mark) finding {
 	s, err := w.o.Acquire(ctx)
 	if err != nil {
 		return finding{}
@@ -122,8 +120,8 @@ func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, mark commitMa
 	sc.Add("lock", tokenKey(token))
 	sc.Add("recovery", step("SELECT pg_catalog.pg_is_in_recovery()"))
 	sc.Add("identity", step(identitySQL))
-	if mark.xid != "" {
-		sc.Add("xact", wire.Step{SQL: xactStatusSQL, Params: [][]byte{text(mark.xid)}})
+	if mark.XID != "" {
+		sc.Add("xact", wire.Step{SQL: xactStatusSQL, Params: [][]byte{text(mark.XID)}})
 	} else {
 		sc.Add("outcome", audit.OutcomeStep(string(token)))
 	}
@@ -142,7 +140,7 @@ func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, mark commitMa
 	}
 	recovery, _ := sc.Result(reply, "recovery")
 	id, _ := sc.Result(reply, "identity")
-	if cell(recovery, 0, 0) != "f" || (mark.identity != "" && identityOf(id) != mark.identity) {
+	if cell(recovery, 0, 0) != "f" || (mark.Identity != "" && identityOf(id) != mark.Identity) {
 		return finding{}
 	}
 	if x, ok := sc.Result(reply, "xact"); ok {
@@ -158,8 +156,8 @@ func (w *TwoPhaseWrite) ask(ctx context.Context, token plan.Token, mark commitMa
 // identityOf names a server and its timeline.
 func identityOf(r wire.Result) string { return cell(r, 0, 0) + "/" + cell(r, 0, 1) }
 
-func xactFinding(r wire.Result, mark commitMark) finding {
-	if cell(r, 0, 1) != mark.boot { // transaction ids from before a restart may have been given up
+func xactFinding(r wire.Result, mark plan.Mark) finding {
+	if cell(r, 0, 1) != mark.Boot { // transaction ids from before a restart may have been given up
 		return finding{}
 	}
 	switch cell(r, 0, 0) {

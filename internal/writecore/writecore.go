@@ -17,7 +17,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
@@ -71,6 +70,9 @@ type Options struct {
 	// CanWrite is the write allowlist's verdict on a table that a statement changed indirectly.
 	CanWrite func(schema, name string) bool
 	Limits   Limits
+	// Recheck puts a statement that a preview of an earlier process made, and its params, through the
+	// guard again; nil = plans of an earlier process are not executed.
+	Recheck func(ctx context.Context, sql string, params []json.RawMessage) (*sqlguard.Statement, error)
 
 	StatementTimeout time.Duration
 	LockTimeout      time.Duration
@@ -94,11 +96,9 @@ type Options struct {
 
 // TwoPhaseWrite is the core. It is safe for concurrent use and holds no connection while it waits.
 type TwoPhaseWrite struct {
-	o       Options
-	waiting chan struct{}
-	ddl     chan struct{} // one rehearsal of a migration at a time
-	// unknown holds what a later look-up needs of each plan whose outcome is unknown.
-	unknown  sync.Map // plan.Token → commitMark
+	o        Options
+	waiting  chan struct{}
+	ddl      chan struct{} // one rehearsal of a migration at a time
 	deciding deciding
 }
 

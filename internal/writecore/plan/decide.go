@@ -6,8 +6,8 @@ import (
 )
 
 // Approve records a person's yes. already is true, and nothing changes, for a plan that is approved
-// or needs nobody. From now on the plan lives at least PlanTTL. Errors are the gates' refusals and
-// ErrClosed.
+// or needs nobody. From now on the plan lives at least PlanTTL. Errors are the gates' refusals,
+// ErrClosed and ErrJournal.
 //
 // Nothing that an agent can call may lead here. See TestS07OnlyAPersonCanApprove.
 func (s *Store) Approve(token Token, actor string) (p Plan, already bool, err error) {
@@ -21,12 +21,13 @@ func (s *Store) Approve(token Token, actor string) (p Plan, already bool, err er
 	if e.plan.State != AwaitingApproval {
 		return snapshot(&e.plan), true, nil
 	}
-	e.plan.Decision = &Decision{Actor: actorName(actor), At: now}
-	if until := now.Add(s.o.PlanTTL); until.After(e.plan.ExpiresAt) {
-		e.plan.ExpiresAt = until
-	}
-	s.move(e, Approved, EventApproved)
-	return snapshot(&e.plan), false, nil
+	err = s.advance(e, Approved, EventApproved, func(p *Plan) {
+		p.Decision = &Decision{Actor: actorName(actor), At: now}
+		if until := now.Add(s.o.PlanTTL); until.After(p.ExpiresAt) {
+			p.ExpiresAt = until
+		}
+	})
+	return snapshot(&e.plan), false, err
 }
 
 // Reject records a person's no, also for a plan that is approved or needs nobody and has not run.
@@ -43,9 +44,10 @@ func (s *Store) Reject(token Token, actor, reason string) (p Plan, already bool,
 	if err != nil {
 		return p, false, err
 	}
-	e.plan.Decision = &Decision{Actor: actorName(actor), Reason: clip(strings.TrimSpace(reason), maxReasonRunes), At: now}
-	s.move(e, Rejected, EventRejected)
-	return snapshot(&e.plan), false, nil
+	err = s.advance(e, Rejected, EventRejected, func(p *Plan) {
+		p.Decision = &Decision{Actor: actorName(actor), Reason: clip(strings.TrimSpace(reason), maxReasonRunes), At: now}
+	})
+	return snapshot(&e.plan), false, err
 }
 
 // Decidable passes the gates of a decision and changes nothing: nil while Approve and Reject may be

@@ -56,6 +56,12 @@ func newHistory() history {
 
 // bury takes in a plan that ended.
 func (h *history) bury(p *Plan) {
+	h.inter(p)
+	h.recent.push(slim(p), keepRecent)
+}
+
+// inter keeps of a plan that ended what the gates need.
+func (h *history) inter(p *Plan) {
 	t := tombstone{state: p.State, at: p.ExpiresAt.UnixMilli(), rows: p.ExecutedRows, stopCode: p.StopCode, successor: p.SupersededBy}
 	if p.State == Executed {
 		t.at = p.ExecutedAt.UnixMilli()
@@ -69,7 +75,6 @@ func (h *history) bury(p *Plan) {
 	if old, full := h.order.push(p.Token, keepTombstones); full {
 		delete(h.tombstones, old)
 	}
-	h.recent.push(slim(p), keepRecent)
 }
 
 func (h *history) remember(f Fingerprint, d *Decision) {

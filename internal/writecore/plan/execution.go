@@ -13,7 +13,7 @@ type Execution struct {
 
 // Begin passes every gate again and takes the plan, in one step: of any number of calls one gets
 // the Execution. A plan that still waits for a person is AWAITING_APPROVAL here. Errors are
-// refusals, or ErrClosed. See TestS09ATokenWorksOnce.
+// refusals, ErrClosed or ErrJournal. See TestS09ATokenWorksOnce.
 func (s *Store) Begin(token Token, given Echo) (*Execution, error) {
 	prepared := given.prepare()
 	s.mu.Lock()
@@ -30,13 +30,39 @@ func (s *Store) Begin(token Token, given Echo) (*Execution, error) {
 	if err := gate(&e.plan, true, now, prepared); err != nil {
 		return nil, err
 	}
-	e.before = e.plan.State
-	s.move(e, Executing, EventExecuting)
+	e.before, e.mark = e.plan.State, Mark{}
+	if err := s.advance(e, Executing, EventExecuting, nil); err != nil {
+		return nil, err
+	}
 	return &Execution{store: s, entry: e, plan: snapshot(&e.plan)}, nil
 }
 
 // Plan is the plan as it was taken, with everything in it.
 func (x *Execution) Plan() Plan { return snapshot(&x.plan) }
+
+// Committing notes, on disk where there is a journal, that COMMIT is about to be sent and what a later
+// look-up needs. On an error it must not be sent.
+func (x *Execution) Committing(m Mark) error {
+	s := x.store
+	s.mu.Lock()
+	defer s.unlock()
+	if x.over {
+		return ErrClosed
+	}
+	x.entry.mark = m
+	return s.write(recordOf(x.entry, &x.entry.plan, s.o.Now()))
+}
+
+// MarkOf is what was noted last about the COMMIT of a plan whose outcome is unknown.
+func (s *Store) MarkOf(token Token) (m Mark, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.live[token]
+	if !ok || e.plan.State != Unknown {
+		return Mark{}, false
+	}
+	return e.mark, true
+}
 
 // Confirm says that the change is committed. at is when, rows how many rows it changed.
 func (x *Execution) Confirm(rows int64, at time.Time) {

@@ -68,6 +68,9 @@ func gate(p *Plan, known bool, now time.Time, given *echo) error {
 	if due(p, now) {
 		return expired(p)
 	}
+	if p.Restored {
+		return restored(given)
+	}
 	if given == nil {
 		return nil
 	}
@@ -105,6 +108,17 @@ func UsedTokenError(at, rows string) *refusal.Error {
 // back, the wall clock goes on while a laptop sleeps.
 func due(p *Plan, now time.Time) bool {
 	return !now.Before(p.ExpiresAt) || !now.Round(0).Before(p.ExpiresAt.Round(0))
+}
+
+// restored is what a plan of an earlier process answers until its statement was given back.
+func restored(given *echo) error {
+	if given == nil {
+		return refusal.New(refusal.UnknownToken, "This plan was made before the server restarted, and its statement is not known any more.",
+			"The agent has to call execute_plan with the statement and all params, or preview again.")
+	}
+	return refusal.New(refusal.StatementMismatch,
+		"The server was restarted since the preview, and the statement and params given back are not those that were previewed.",
+		"Give back statement and params in full and exactly as in the preview's reply (the fingerprint alone does not do after a restart), or preview again.")
 }
 
 func rejected(p *Plan) error {

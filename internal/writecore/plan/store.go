@@ -29,6 +29,12 @@ type Options struct {
 	// OnSuperseded, if set, hears of every plan that was replaced, whole, before the Create that
 	// replaced it returns.
 	OnSuperseded func(Plan)
+	// Journal, if set, has every change of state on disk before anybody sees it, and gives the plans of
+	// an earlier process back. Whoever opened it closes it, after the last execution.
+	Journal *Journal
+	// OnJournalError, if set, hears of every change that could not be written down although it happened
+	// (an end of an execution): after a restart the ledger tells.
+	OnJournalError func(error)
 }
 
 // Store holds the plans of one process. It is safe for concurrent use.
@@ -49,16 +55,21 @@ type Store struct {
 type entry struct {
 	plan     Plan
 	before   State         // while executing or unknown: the state to go back to
+	mark     Mark          // while executing or unknown: what a look-up of a lost COMMIT needs
 	changed  chan struct{} // closed and replaced at every change of state
 	sequence uint64
 }
 
-// NewStore makes an empty store. Close ends it.
+// NewStore makes a store that holds what its journal knows, else nothing. Close ends it.
 func NewStore(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{o: o, live: make(map[Token]*entry), ended: newHistory(), subscribers: make(map[chan Event]struct{})}
+	s := &Store{o: o, live: make(map[Token]*entry), ended: newHistory(), subscribers: make(map[chan Event]struct{})}
+	s.mu.Lock()
+	defer s.unlock()
+	s.restore()
+	return s
 }
 
 // Close stops the timer, ends every wait with ErrClosed, closes the subscribers' channels and
@@ -119,7 +130,9 @@ func (s *Store) create(p Preview, fingerprint Fingerprint, needsApproval bool) (
 			continue
 		}
 		if repeats(&e.plan, &p, needsApproval) {
-			s.join(e, p.Reason, now)
+			if err := s.join(e, p, now); err != nil {
+				return Plan{}, false, nil, err
+			}
 			return snapshot(&e.plan), true, nil, nil
 		}
 		others = append(others, e)
@@ -139,9 +152,18 @@ func (s *Store) create(p Preview, fingerprint Fingerprint, needsApproval bool) (
 		CreatedAt: now, ExpiresAt: now.Add(lives), PreviewCount: 1, Earlier: s.ended.earlier(fingerprint),
 	}
 	e.plan = snapshot(&e.plan) // the caller keeps its own slices
+	records := []record{recordOf(e, &e.plan, now)}
+	for _, o := range others {
+		gone := o.plan
+		gone.State, gone.SupersededBy = Superseded, e.plan.Token
+		records = append(records, recordOf(o, &gone, now))
+	}
+	if err := s.write(records...); err != nil {
+		return Plan{}, false, nil, err
+	}
 	for _, o := range others {
 		o.plan.SupersededBy = e.plan.Token
-		s.move(o, Superseded, EventSuperseded)
+		s.show(o, Superseded, EventSuperseded)
 		replaced = append(replaced, snapshot(&o.plan))
 	}
 	s.live[e.plan.Token] = e
@@ -170,21 +192,33 @@ func sameFacts(a, b *Facts) bool {
 }
 
 // join: a fresh expiry (not for an approved plan: its time is the person's), one more preview, and
-// another reason below the first.
-func (s *Store) join(e *entry, reason string, now time.Time) {
-	switch e.plan.State {
+// another reason below the first. A plan of an earlier process gets back what was not written down.
+func (s *Store) join(e *entry, p Preview, now time.Time) error {
+	next := e.plan
+	switch next.State {
 	case Previewed:
-		e.plan.ExpiresAt = now.Add(s.o.PlanTTL)
+		next.ExpiresAt = now.Add(s.o.PlanTTL)
 	case AwaitingApproval:
-		e.plan.ExpiresAt = now.Add(s.o.ApprovalTTL)
+		next.ExpiresAt = now.Add(s.o.ApprovalTTL)
 	default:
 	}
-	e.plan.PreviewCount++
-	reason = clip(reason, maxReasonRunes)
-	if reason != e.plan.Reason && !slices.Contains(e.plan.AskedAgain, reason) && len(e.plan.AskedAgain) < maxAskedAgain {
-		e.plan.AskedAgain = append(e.plan.AskedAgain, reason)
+	if err := s.write(recordOf(e, &next, now)); err != nil {
+		return err
 	}
+	next.PreviewCount++
+	if next.Restored {
+		next.Preview, next.Restored = p, false
+		e.plan = snapshot(&next)
+		s.publish(Added, &e.plan)
+		return nil
+	}
+	reason := clip(p.Reason, maxReasonRunes)
+	if reason != next.Reason && !slices.Contains(next.AskedAgain, reason) && len(next.AskedAgain) < maxAskedAgain {
+		next.AskedAgain = append(next.AskedAgain, reason)
+	}
+	e.plan = next
 	s.publish(Joined, &e.plan)
+	return nil
 }
 
 func (s *Store) tooMany() error {
@@ -211,14 +245,17 @@ func (s *Store) Get(token Token) (Plan, bool) {
 }
 
 // List holds the plans that have not ended: open, executing and those whose outcome is unknown,
-// oldest first.
+// oldest first. Open plans of an earlier process are not among them until they are whole again: there
+// is nothing to show of them, and nobody can decide about what he does not see.
 func (s *Store) List() []Plan {
 	s.mu.Lock()
 	defer s.unlock()
 	s.refresh()
 	out := make([]Plan, 0, len(s.live))
 	for _, e := range s.ordered() {
-		out = append(out, snapshot(&e.plan))
+		if !e.plan.Restored || !e.open() {
+			out = append(out, snapshot(&e.plan))
+		}
 	}
 	return out
 }
@@ -238,9 +275,7 @@ func (s *Store) Recent(n int) []Plan {
 	return out
 }
 
-func (e *entry) open() bool {
-	return e.plan.State == Previewed || e.plan.State == AwaitingApproval || e.plan.State == Approved
-}
+func (e *entry) open() bool { return e.plan.State.open() }
 
 func (s *Store) ordered() []*entry {
 	out := make([]*entry, 0, len(s.live))
@@ -251,17 +286,41 @@ func (s *Store) ordered() []*entry {
 	return out
 }
 
-// move is the only place where a state changes. Waiters wake, subscribers hear of it, and a plan
-// that ended leaves the living.
+// advance takes a plan to a state that must be on disk before anybody sees it; on an error nothing
+// changed. also changes what else of the plan goes with it.
+func (s *Store) advance(e *entry, to State, kind EventKind, also func(*Plan)) error {
+	next := e.plan
+	next.State = to
+	if also != nil {
+		also(&next)
+	}
+	if err := s.write(recordOf(e, &next, s.o.Now())); err != nil {
+		return err
+	}
+	e.plan = next
+	s.show(e, to, kind)
+	return nil
+}
+
+// move takes a plan to a state that is a fact already, so that a journal that cannot be written does
+// not hold it up: what is missing there, the ledger tells after a restart.
 func (s *Store) move(e *entry, to State, kind EventKind) {
+	e.plan.State = to
+	if err := s.write(recordOf(e, &e.plan, s.o.Now())); err != nil && s.o.OnJournalError != nil {
+		s.o.OnJournalError(err)
+	}
+	s.show(e, to, kind)
+}
+
+// show is the only place where a changed state becomes visible. Waiters wake, subscribers hear of it,
+// and a plan that ended leaves the living.
+func (s *Store) show(e *entry, to State, kind EventKind) {
 	e.plan.State = to
 	close(e.changed)
 	e.changed = make(chan struct{})
-	switch to {
-	case Executed, Rejected, Superseded, Expired, Stopped:
+	if to.ended() {
 		delete(s.live, e.plan.Token)
 		s.ended.bury(&e.plan)
-	case Previewed, AwaitingApproval, Approved, Executing, Unknown:
 	}
 	s.publish(kind, &e.plan)
 }

@@ -27,6 +27,19 @@ const (
 	Unknown State = "outcome_unknown"
 )
 
+// ended tells the states that no plan leaves.
+func (s State) ended() bool {
+	switch s {
+	case Executed, Rejected, Superseded, Expired, Stopped:
+		return true
+	case Previewed, AwaitingApproval, Approved, Executing, Unknown:
+	}
+	return false
+}
+
+// open tells the states in which a plan can still be executed or decided about.
+func (s State) open() bool { return s == Previewed || s == AwaitingApproval || s == Approved }
+
 // Payload is what is bound: the exact statement and its parameters.
 type Payload struct {
 	Statement string
@@ -38,20 +51,22 @@ type Fingerprint string
 
 // BlastRadius counts the rows changed in every table, target first.
 type BlastRadius struct {
-	TotalRows int64
-	Tables    []Table
+	TotalRows int64   `json:"total_rows"`
+	Tables    []Table `json:"tables"`
 	// Unknown holds the reasons why the count is not the whole truth; empty when it is.
-	Unknown []string
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 // Table is one line of the blast radius.
 type Table struct {
-	OID                        uint32
-	Name                       string // fully qualified, quoted where needed
-	Inserted, Updated, Deleted int64
-	Named                      bool   // the agent's statement names it
-	Why                        string // for tables not named: "foreign key", "trigger on schema.table", "unknown"
-	RowsEstimate               *int64 // nil when never analysed
+	OID          uint32 `json:"oid,omitempty"`
+	Name         string `json:"name"` // fully qualified, quoted where needed
+	Inserted     int64  `json:"inserted,omitempty"`
+	Updated      int64  `json:"updated,omitempty"`
+	Deleted      int64  `json:"deleted,omitempty"`
+	Named        bool   `json:"named,omitempty"`         // the agent's statement names it
+	Why          string `json:"why,omitempty"`           // for tables not named: "foreign key", "trigger on schema.table", "unknown"
+	RowsEstimate *int64 `json:"rows_estimate,omitempty"` // nil when never analysed
 }
 
 // Rows is the sum of the three counts.
@@ -200,4 +215,7 @@ type Plan struct {
 	StopCode     string
 	StopMessage  string
 	SupersededBy Token
+	// Restored says that the plan comes from the journal of an earlier process and its statement, params
+	// and rows are not known (yet): see [Store.Revive].
+	Restored bool
 }

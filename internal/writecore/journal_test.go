@@ -1,0 +1,163 @@
+package writecore_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jpka/sw-postgres-mcp/internal/pgtemp"
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
+)
+
+// lives is a core with a journal; again is the process that comes after it.
+type lives struct {
+	*bundle
+	path   string
+	change []func(*writecore.Options)
+	close  func()
+}
+
+func journaled(t *testing.T, sql string, change ...func(*writecore.Options)) *lives {
+	t.Helper()
+	l := &lives{path: filepath.Join(t.TempDir(), "plans.jsonl"), change: change}
+	l.begin(t, pgtemp.New(t), sql)
+	return l
+}
+
+func (l *lives) begin(t *testing.T, db *pgtemp.DB, sql string, change ...func(*writecore.Options)) {
+	t.Helper()
+	j, err := plan.OpenJournal(l.path)
+	require.NoError(t, err)
+	l.close = func() { l.store.Close(); j.Close() }
+	all := append([]func(*writecore.Options){func(o *writecore.Options) {
+		o.Store = plan.NewStore(plan.Options{PlanTTL: time.Minute, ApprovalTTL: time.Minute, MaxOpen: 50, Journal: j})
+		o.Recheck = func(ctx context.Context, sql string, params []json.RawMessage) (*sqlguard.Statement, error) {
+			return l.guard.Again(ctx, l.pools.Writer().Catalog(), sql, params)
+		}
+	}}, append(l.change, change...)...)
+	l.bundle = setupOn(t, db, sql, all...)
+	t.Cleanup(j.Close)
+}
+
+// again ends this process and starts the next one.
+func (l *lives) again(t *testing.T, change ...func(*writecore.Options)) {
+	t.Helper()
+	l.close()
+	l.begin(t, l.db, "", change...)
+}
+
+const journalTables = `CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t SELECT g, g FROM generate_series(1, 200) g`
+
+// A plan that needed nobody runs after a restart, one that was approved asks again; for every tool
+// that changes rows.
+func TestJournalRevives(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make  func(l *lives) (writecore.Reply, error)
+		check string
+	}{
+		"delete": {func(l *lives) (writecore.Reply, error) { return l.delete("app.t", "id <= $1", "8") }, "SELECT count(*) = 192 FROM app.t"},
+		"update": {func(l *lives) (writecore.Reply, error) {
+			return l.update("app.t", []sqlguard.SetValue{{Column: "id", Value: json.RawMessage("5000")}}, []sqlguard.SetExpr{{Column: "n", Expr: "n + $2"}}, "id = $1", "8", "1")
+		}, "SELECT n = 9 FROM app.t WHERE id = 5000"},
+		"insert": {func(l *lives) (writecore.Reply, error) {
+			return l.insert("app.t", []string{"id", "n"}, raws("1001", "1"), raws("1002", "null"))
+		}, "SELECT count(*) = 2 FROM app.t WHERE id > 1000"},
+	} {
+		for _, needs := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				l := journaled(t, journalTables, func(o *writecore.Options) {
+					if needs {
+						o.Limits.ApprovalAbove = 0
+					}
+				})
+				r, err := c.make(l)
+				require.NoError(t, err)
+				if needs {
+					l.approve(r)
+				}
+				l.again(t)
+				if needs {
+					_, _, err := l.core.Approve(l.ctx, r.Plan.Token, "tester")
+					requireCode(t, err, refusal.UnknownToken) // nobody decides about what he cannot see
+					ctx, cancel := context.WithTimeout(l.ctx, 200*time.Millisecond)
+					_, err = l.core.Execute(ctx, writecore.ExecuteRequest{Token: r.Plan.Token, Echo: plan.Echo{Payload: &r.Plan.Payload}})
+					cancel()
+					require.Error(t, err)
+					require.Equal(t, "f", l.one(`SELECT count(*) = 1 FROM mcp_audit.log WHERE status = 'executed'`))
+					require.Len(t, l.store.List(), 1)
+					l.approve(r)
+				}
+				out, err := l.execute(r)
+				require.NoError(t, err)
+				require.Equal(t, r.Plan.AffectedRows, out.AffectedRows)
+				require.Equal(t, "t", l.one(c.check))
+				l.again(t)
+				_, err = l.execute(r)
+				requireCode(t, err, refusal.UsedToken)
+			})
+		}
+	}
+}
+
+// What was bound stays bound over a restart.
+func TestJournalRevivesWhatWasPreviewed(t *testing.T) {
+	t.Parallel()
+	l := journaled(t, journalTables)
+	changed, err := l.delete("app.t", "id = $1", "1")
+	require.NoError(t, err)
+	other, err := l.delete("app.t", "id = $1", "2")
+	require.NoError(t, err)
+	dropped, err := l.delete("app.t", "n = $1", "3")
+	require.NoError(t, err)
+	l.again(t)
+	l.db.Exec(t, "UPDATE app.t SET n = n WHERE id = 1")
+	_, err = l.execute(changed)
+	requireCode(t, err, refusal.RowsetChanged)
+
+	cross := other
+	cross.Plan.Payload.Params = raws("3")
+	_, err = l.execute(cross)
+	requireCode(t, err, refusal.StatementMismatch)
+	_, err = l.core.Execute(l.ctx, writecore.ExecuteRequest{Token: other.Plan.Token, Echo: plan.Echo{
+		Payload: &plan.Payload{Statement: other.Plan.Payload.Statement}, Fingerprint: other.Plan.Fingerprint,
+	}})
+	require.Contains(t, requireCode(t, err, refusal.StatementMismatch), "restarted")
+
+	// The guard has the last word about a statement that it took before.
+	l.db.Exec(t, "ALTER TABLE app.t RENAME COLUMN n TO m")
+	_, err = l.execute(dropped)
+	require.Error(t, err)
+	require.Equal(t, "200", l.one("SELECT count(*) FROM app.t"))
+}
+
+// Limits and allowlist may be others than those of the process that previewed.
+func TestJournalRevivesUnderTodaysLimits(t *testing.T) {
+	t.Parallel()
+	l := journaled(t, journalTables)
+	r, err := l.delete("app.t", "id <= $1", "8")
+	require.NoError(t, err)
+	l.again(t, func(o *writecore.Options) { o.Limits.ApprovalAbove, o.ExecuteWait = 5, time.Millisecond })
+	_, err = l.execute(r)
+	requireCode(t, err, refusal.AwaitingApproval)
+	l.again(t, func(o *writecore.Options) { o.Limits = writecore.Limits{ApprovalAbove: 5, HardMax: 7} })
+	_, err = l.execute(r)
+	requireCode(t, err, refusal.HardMaxRowsExceeded)
+	l.again(t, func(o *writecore.Options) {
+		o.Limits.ApprovalAbove, o.ApprovalURL = 5, func() string { return "" }
+	})
+	_, err = l.execute(r)
+	requireCode(t, err, refusal.ApprovalUnavailable)
+	l.again(t, func(o *writecore.Options) { o.Recheck = nil })
+	_, err = l.execute(r)
+	requireCode(t, err, refusal.StatementMismatch)
+	require.Equal(t, "200", l.one("SELECT count(*) FROM app.t"))
+}
