@@ -84,15 +84,12 @@ func TestJournalRevives(t *testing.T) {
 				if needs {
 					l.approve(r)
 				}
-				l.again(t)
+				l.again(t, func(o *writecore.Options) { o.ExecuteWait = time.Millisecond })
 				if needs {
 					_, _, err := l.core.Approve(l.ctx, r.Plan.Token, "tester")
 					requireCode(t, err, refusal.UnknownToken) // nobody decides about what he cannot see
-					ctx, cancel := context.WithTimeout(l.ctx, 200*time.Millisecond)
-					_, err = l.core.Execute(ctx, writecore.ExecuteRequest{Token: r.Plan.Token, Echo: plan.Echo{Payload: &r.Plan.Payload}})
-					cancel()
-					require.Error(t, err)
-					require.Equal(t, "f", l.one(`SELECT count(*) = 1 FROM mcp_audit.log WHERE status = 'executed'`))
+					_, err = l.execute(r)
+					requireCode(t, err, refusal.AwaitingApproval)
 					require.Len(t, l.store.List(), 1)
 					l.approve(r)
 				}
