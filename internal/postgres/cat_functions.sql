@@ -6,6 +6,8 @@ SELECT w.ord, pg_catalog.json_build_object(
     (SELECT pg_catalog.max(pg_catalog.ascii(q.provolatile::text)) FROM pg_catalog.pg_aggregate a JOIN pg_catalog.pg_proc q
        ON q.oid IN (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn)
       WHERE a.aggfnoid = p.oid) END), 'Kind', pg_catalog.ascii(p.prokind::text),
+  'Types', (SELECT pg_catalog.json_agg(a.oid::bigint) FROM (SELECT p.prorettype AS oid UNION SELECT pg_catalog.unnest(COALESCE(p.proallargtypes, p.proargtypes::pg_catalog.oid[]))) a
+            WHERE a.oid >= 16384 AND p.oid >= 16384),
   'Extension', COALESCE(x.extname, ''), 'OnPath', n.nspname = ANY (pg_catalog.current_schemas(true)))
 FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY w(name, ord)
 JOIN pg_catalog.pg_proc p ON p.proname = w.name::pg_catalog.name

@@ -26,6 +26,8 @@ var (
 	catOperatorsSQL string
 	//go:embed cat_types.sql
 	catTypesSQL string
+	//go:embed cat_casts.sql
+	catCastsSQL string
 )
 
 // catRelationsSQL reads a relation's version in the very query that reads the relation.
@@ -57,10 +59,11 @@ type catalog struct {
 }
 
 // routines are what a name means, and the version of it. exists tells a type without functions from none;
-// parts are a type's.
+// parts and oids are a type's.
 type routines struct {
 	list    []sqlguard.Routine
 	parts   []sqlguard.Target
+	oids    []uint32
 	version string
 	exists  bool
 }
@@ -68,7 +71,8 @@ type routines struct {
 type settings struct {
 	version     int
 	path        []string
-	pathVersion string
+	pathVersion string // of the casts too
+	casts       []sqlguard.Cast
 }
 
 func newCatalog(p *Pool) *catalog { return &catalog{pool: p, now: time.Now} }
@@ -167,15 +171,29 @@ func (a *answer) complete() bool {
 // cheap, and what "by search_path" meant belongs to the answer.
 func (a *answer) questions() *catalogFlush {
 	f := &catalogFlush{}
-	var set settings
+	set := a.settings[sqlguard.Name{}]
 	f.step("SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.array_to_json(pg_catalog.current_schemas(true))",
 		nil, func(rows [][][]byte) error {
 			var err error
 			if set.version, err = strconv.Atoi(string(rows[0][0])); err != nil {
 				return err
 			}
+			set.path = nil
 			return json.Unmarshal(rows[0][1], &set.path)
 		})
+	if len(a.needSettings) > 0 { // else what is known is right for as long as the path's version is
+		f.step(catCastsSQL, nil, func(rows [][][]byte) error {
+			set.casts = nil
+			for _, row := range rows {
+				var c sqlguard.Cast
+				if err := json.Unmarshal(row[0], &c); err != nil {
+					return err
+				}
+				set.casts = append(set.casts, c)
+			}
+			return nil
+		})
+	}
 	if len(a.needRelations) > 0 {
 		schemas, names := columns(a.needRelations)
 		f.step(catRelationsSQL, [][]byte{schemas, names}, func(rows [][][]byte) error {
@@ -208,9 +226,10 @@ func (a *answer) questions() *catalogFlush {
 			type found struct {
 				Routines []sqlguard.Routine
 				Parts    []sqlguard.Target
+				OIDs     []uint32
 			}
 			return each(rows, need, func(n sqlguard.Name, t found) {
-				a.types[n] = routines{list: t.Routines, parts: t.Parts, exists: true}
+				a.types[n] = routines{list: t.Routines, parts: t.Parts, oids: t.OIDs, exists: true}
 			})
 		})
 	}
@@ -293,11 +312,11 @@ func (c *catalog) remember(a *answer, now time.Time) {
 func (a *answer) facts(q sqlguard.Lookup) *sqlguard.Facts {
 	set := a.settings[sqlguard.Name{}]
 	facts := &sqlguard.Facts{
-		ServerVersion: set.version, SearchPath: set.path, PathVersion: set.pathVersion, Candidates: a.candidates,
+		ServerVersion: set.version, SearchPath: set.path, PathVersion: set.pathVersion, Candidates: a.candidates, Casts: set.casts,
 		Relations: map[sqlguard.Name]sqlguard.Relation{}, Functions: map[sqlguard.Name][]sqlguard.Routine{},
 		Operators: map[sqlguard.Name][]sqlguard.Routine{}, Types: map[sqlguard.Name][]sqlguard.Routine{},
 		FunctionVersions: map[string]string{}, OperatorVersions: map[string]string{}, TypeVersions: map[sqlguard.Name]string{},
-		TypeParts: map[sqlguard.Name][]sqlguard.Target{},
+		TypeParts: map[sqlguard.Name][]sqlguard.Target{}, TypeOIDs: map[sqlguard.Name][]uint32{},
 	}
 	for n, r := range a.relations {
 		if r != nil {
@@ -323,7 +342,7 @@ func (a *answer) facts(q sqlguard.Lookup) *sqlguard.Facts {
 	for n, known := range a.types {
 		facts.TypeVersions[n] = known.version
 		if known.exists {
-			facts.Types[n], facts.TypeParts[n] = known.list, known.parts
+			facts.Types[n], facts.TypeParts[n], facts.TypeOIDs[n] = known.list, known.parts, known.oids
 		}
 	}
 	return facts

@@ -37,6 +37,8 @@ type Facts struct {
 	// TypeParts are, of what a type is made of (itself, a domain's base, elements, members, at any depth), the
 	// row types of relations and the types of pg_catalog that show numbers as names (regclass and the like).
 	TypeParts map[Name][]Target
+	TypeOIDs  map[Name][]uint32 // of the type and of all it is made of
+	Casts     []Cast            // those of the database's own that run a function, whatever was asked; their version is the path's
 	// The versions of what was found, read with it (see wire.Fact; relations have theirs in Relation). They
 	// are by bare name, and also there for names that mean nothing.
 	FunctionVersions, OperatorVersions map[string]string
@@ -99,7 +101,19 @@ type Routine struct {
 	Volatility   byte // pg_proc.provolatile: i, s, v
 	Kind         byte // pg_proc.prokind: f, p, a, w
 	Extension    string
-	OnPath       bool // its schema is in SearchPath
+	OnPath       bool     // its schema is in SearchPath
+	Types        []uint32 // of its arguments and result, those that are not the system's
+}
+
+// Cast is one row of pg_cast. Sources and Targets are the types that hold its source and its target at any
+// depth, themselves included.
+type Cast struct {
+	Source, Target       string // as format_type prints them
+	TargetName           string // pg_type.typname
+	SourceOID, TargetOID uint32
+	Context              byte // pg_cast.castcontext: i implicit, a assignment, e explicit
+	Sources, Targets     []uint32
+	Routine              Routine
 }
 
 // Target is one relation of a statement, as Postgres resolves it.

@@ -175,6 +175,9 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 	if err := g.functions(f, v, m, hidden); err != nil {
 		return nil, err
 	}
+	if err := g.casts(f, v, m); err != nil {
+		return nil, err
+	}
 	if err := g.views(ctx, cat, v, m); err != nil {
 		return nil, err
 	}
@@ -342,6 +345,9 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 			return err
 		}
 		if err := g.functions(body, inner, m, false); err != nil {
+			return err
+		}
+		if err := g.casts(body, inner, m); err != nil {
 			return err
 		}
 		v.unstable = v.unstable || inner.unstable

@@ -22,7 +22,7 @@ const (
 	FactFunction = 'f' // Key is a bare name: every function (and type, since f(x) may be a cast) of that name that is not Postgres' own, in any schema
 	FactOperator = 'o' // Key is a symbol: every operator of it that is not Postgres' own, and its function
 	FactType     = 't' // Key is a bare name: every type of that name, and the functions a cast to it may run
-	FactPath     = 'p' // Key is empty: the schemas in which unqualified names are looked up
+	FactPath     = 'p' // Key is empty: the schemas in which unqualified names are looked up, and the casts that are not Postgres' own
 )
 
 // Fact is something of the catalog that a judgement relied upon. Version is a hash of what matters of
