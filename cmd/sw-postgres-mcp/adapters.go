@@ -39,14 +39,15 @@ func (r reads) Explain(ctx context.Context, st *sqlguard.Statement, timeout time
 // Describe implements tools.Reads.
 func (r reads) Describe(ctx context.Context, req tools.DescribeRequest) ([]tools.Described, error) {
 	list, err := r.pool.Describe(ctx, postgres.DescribeRequest{
-		Schema: req.Schema, Table: req.Table, Full: req.Full, MayRead: r.guard.CanRead, MayWrite: r.guard.CanWrite,
+		Schema: req.Schema, Table: req.Table, OID: req.OID, Like: req.Like, Full: req.Full, Children: req.Children, Budget: req.Budget,
+		MayRead: r.guard.CanRead, MayWrite: r.guard.CanWrite,
 	})
 	if err != nil {
 		return nil, err
 	}
 	out := make([]tools.Described, len(list))
 	for i, t := range list {
-		out[i] = tools.Described{Schema: t.Schema, Table: t.Table, Entry: t.Entry}
+		out[i] = tools.Described{Schema: t.Schema, Table: t.Table, Entry: t.Entry, Summary: t.Summary}
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
@@ -18,42 +19,75 @@ var (
 	describeDetailSQL string
 )
 
-// maxDetailed is from how many relations on no answer could carry full entries: only short ones are
-// made then.
-const maxDetailed = 1000
+// The least that a full entry takes, in bytes: without its columns, and for each column. A test holds
+// them to what is printed.
+const (
+	leastEntry  = 250
+	leastColumn = 110
+)
 
 // DescribeRequest names what to describe, as Postgres spells it. Empty means everything outside the
 // system schemas.
 type DescribeRequest struct {
 	Schema, Table string
+	// OID is that of Schema.Table where it is known already: then its full entry costs no second round
+	// trip.
+	OID uint32
+	// Like is a LIKE pattern for the lower-cased names of tables; empty means all.
+	Like string
 	// Full asks for columns, keys, indexes and the rest, else only names, kinds and estimates come.
 	Full bool
+	// Children asks for the partitions of Table one by one.
+	Children bool
+	// Budget is how many bytes of full entries are wanted at most; where they cannot be as few, none are
+	// made. 0 means no bound.
+	Budget int
 	// MayRead and MayWrite are the allowlists' verdicts. What MayRead hides does not exist: neither
-	// as an entry nor as the target of a foreign key.
+	// as an entry nor as the target of a foreign key, nor as a partition.
 	MayRead, MayWrite func(schema, name string) bool
 }
 
 // Described is one relation and its entry as the contract's describe_schema has it.
 type Described struct {
 	Schema, Table string
-	Entry         json.RawMessage
+	// Entry is nil where no full entries were made; Summary is always there.
+	Entry, Summary json.RawMessage
+}
+
+// summary is the short entry.
+type summary struct {
+	Schema           string       `json:"schema"`
+	Table            string       `json:"table"`
+	Kind             string       `json:"kind"`
+	Comment          *string      `json:"comment,omitempty"`
+	RowCountEstimate *json.Number `json:"rowCountEstimate"`
+	Writable         bool         `json:"writable"`
 }
 
 type entry struct {
-	Schema           string          `json:"schema"`
-	Table            string          `json:"table"`
-	Kind             string          `json:"kind"`
-	Comment          json.RawMessage `json:"comment,omitempty"`
-	RowCountEstimate *json.Number    `json:"rowCountEstimate"`
-	Writable         bool            `json:"writable"`
-	// Locked says that DDL of another session holds the table, so that definitions are missing.
-	Locked bool `json:"locked,omitempty"`
-	*details
+	summary
+	details *details
 
-	oid, partitions string
+	oid        string
+	columns    int
+	limits     []string
+	partitions json.Number
+}
+
+type full struct {
+	Schema           string       `json:"schema"`
+	Table            string       `json:"table"`
+	Kind             string       `json:"kind"`
+	Comment          *string      `json:"comment"`
+	RowCountEstimate *json.Number `json:"rowCountEstimate"`
+	Writable         bool         `json:"writable"`
+	WriteLimits      []string     `json:"writeLimits,omitempty"`
+	*details
 }
 
 type details struct {
+	// Locked says that DDL of another session holds the table, so that definitions are missing.
+	Locked      bool            `json:"locked,omitempty"`
 	Columns     json.RawMessage `json:"columns"`
 	PrimaryKey  json.RawMessage `json:"primaryKey"`
 	ForeignKeys []foreignKey    `json:"foreignKeys"`
@@ -61,7 +95,8 @@ type details struct {
 	Checks      json.RawMessage `json:"checks"`
 	Indexes     json.RawMessage `json:"indexes"`
 	Triggers    json.RawMessage `json:"triggers"`
-	Partitions  json.RawMessage `json:"partitions"`
+	Partitions  *partitions     `json:"partitions"`
+	PartitionOf *partition      `json:"partitionOf,omitempty"`
 }
 
 type foreignKey struct {
@@ -74,58 +109,104 @@ type foreignKey struct {
 	OnUpdate         string `json:"onUpdate"`
 }
 
+type partitions struct {
+	Strategy string      `json:"strategy"`
+	Key      *string     `json:"key"`
+	Count    json.Number `json:"count"` // of those that hold rows, at any depth
+	// Children are those right below, where they were asked for.
+	Children []partition `json:"children,omitempty"`
+}
+
+type partition struct {
+	Schema      string  `json:"schema"`
+	Table       string  `json:"table"`
+	Bound       *string `json:"bound"`
+	Partitioned bool    `json:"partitioned,omitempty"`
+}
+
 // Describe lists relations, ordered by schema and name, from pg_catalog only. A name that does not
 // exist, or is hidden, gives an empty list. A relation the role may not SELECT from is listed only
-// if it may be written to. Full costs a second round trip; beyond 1,000 relations (about 80 kB of
-// names alone) the entries are the short ones all the same.
+// if it may be written to.
+//
+// It is one round trip for short entries and for one relation whose OID is given, else two. See
+// TestDescribeRoundTrips.
 func (p *Pool) Describe(ctx context.Context, req DescribeRequest) ([]Described, error) {
 	var list []*entry
 	_, err := p.read(ctx, func(s *Session) ([]wire.Reply, error) {
 		ctx, cancel := context.WithTimeout(ctx, 2*catalogPatience)
 		defer cancel()
-		replies, err := describeStep(ctx, s, wire.Segment{
-			{SQL: "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"},
-			{SQL: catalogTimeouts},
-			{SQL: describeListSQL, Params: text(req.Schema, req.Table)},
-		})
-		if err != nil {
-			return replies, err
-		}
-		if list, err = req.list(replies[0].Results[2].Rows); err != nil {
-			return replies, err
-		}
-		if req.Full && len(list) > 0 && (len(list) <= maxDetailed || req.Table != "") {
-			if replies, err = describeStep(ctx, s, wire.Segment{detailStep(list)}); err != nil {
-				return replies, err
-			}
-			if err := req.detail(list, replies[0].Results[0].Rows); err != nil {
-				return replies, err
-			}
-		}
-		return s.Flush(ctx, seg1("ROLLBACK"))
+		d := describing{req: req, pool: p}
+		replies, err := d.run(ctx, s)
+		list = d.list
+		return replies, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Described, len(list))
 	for i, e := range list {
-		var buf bytes.Buffer
-		enc := json.NewEncoder(&buf)
-		enc.SetEscapeHTML(false) // definitions hold < and >
-		if err := enc.Encode(e); err != nil {
+		if out[i], err = e.described(); err != nil {
 			return nil, fmt.Errorf("describing %s.%s: %w", e.Schema, e.Table, err)
 		}
-		out[i] = Described{Schema: e.Schema, Table: e.Table, Entry: bytes.TrimSpace(buf.Bytes())}
 	}
 	return out, nil
 }
 
-func seg1(sql string) wire.Segment { return wire.Segment{{SQL: sql}} }
+// describing is one attempt.
+type describing struct {
+	req  DescribeRequest
+	pool *Pool
+	list []*entry
+}
 
-// describeStep runs one segment; what the server says is a refusal. A session left in a transaction
-// is destroyed by Release.
-func describeStep(ctx context.Context, s *Session, segment wire.Segment) ([]wire.Reply, error) {
-	replies, err := s.Flush(ctx, segment)
+func (d *describing) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
+	begin := wire.Segment{
+		{SQL: "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"},
+		{SQL: catalogTimeouts},
+		{SQL: describeListSQL, Params: text(d.req.Schema, d.req.Table, d.req.Like, d.pool.db.writerRole())},
+	}
+	rollback := wire.Segment{{SQL: "ROLLBACK"}}
+	switch {
+	case !d.req.Full:
+		replies, err := describeStep(ctx, s, begin, rollback)
+		if err == nil {
+			err = d.take(replies[0].Results[2].Rows)
+		}
+		return replies, err
+	case d.req.OID != 0:
+		oid := strconv.FormatUint(uint64(d.req.OID), 10)
+		replies, err := describeStep(ctx, s, append(begin, d.detailStep(oid)), rollback)
+		if err == nil {
+			err = d.take(replies[0].Results[2].Rows)
+		}
+		if err == nil {
+			err = d.detail(replies[0].Results[3].Rows)
+		}
+		return replies, err
+	}
+	replies, err := describeStep(ctx, s, begin)
+	if err == nil {
+		err = d.take(replies[0].Results[2].Rows)
+	}
+	if err != nil {
+		return replies, err // Release destroys a session that is left in a transaction
+	}
+	if !d.fits() {
+		return s.Flush(ctx, rollback)
+	}
+	oids := make([]string, len(d.list))
+	for i, e := range d.list {
+		oids[i] = e.oid
+	}
+	if replies, err = describeStep(ctx, s, wire.Segment{d.detailStep(oids...)}, rollback); err == nil {
+		err = d.detail(replies[0].Results[0].Rows)
+	}
+	return replies, err
+}
+
+// describeStep runs the segments; what the server says of the first is a refusal.
+func describeStep(ctx context.Context, s *Session, segments ...wire.Segment) ([]wire.Reply, error) {
+	replies, err := s.Flush(ctx, segments...)
 	if err != nil {
 		return replies, err
 	}
@@ -140,56 +221,64 @@ func describeStep(ctx context.Context, s *Session, segment wire.Segment) ([]wire
 	return replies, nil
 }
 
-// list makes the short entries of what may be seen.
-func (req DescribeRequest) list(rows [][][]byte) ([]*entry, error) {
-	var out []*entry
+// fits tells whether full entries can be as few bytes as are wanted. A column that was dropped is
+// still counted, so only what is far too much does not fit.
+func (d *describing) fits() bool {
+	if d.req.Budget <= 0 {
+		return true
+	}
+	least := 0
+	for _, e := range d.list {
+		least += leastEntry + leastColumn*e.columns
+	}
+	return least <= 2*d.req.Budget
+}
+
+var kinds = map[string]string{"r": "table", "p": "partitioned_table", "v": "view", "m": "materialized_view", "f": "foreign_table"}
+
+// take makes the short entries of what may be seen.
+func (d *describing) take(rows [][][]byte) error {
+	d.list = nil
 	for _, row := range rows {
 		e := &entry{
-			oid: string(row[0]), Schema: string(row[1]), Table: string(row[2]), Kind: string(row[3]),
-			partitions: string(row[8]), Locked: req.Full && isTrue(row[9]),
+			summary: summary{Schema: string(row[1]), Table: string(row[2]), Kind: kinds[string(row[3])]},
+			oid:     string(row[0]), partitions: json.Number(row[9]),
 		}
-		if !req.MayRead(e.Schema, e.Table) {
+		if !d.req.MayRead(e.Schema, e.Table) {
 			continue
 		}
-		e.Writable = isTrue(row[5]) && req.MayWrite(e.Schema, e.Table)
-		if row[6] != nil && e.Writable {
-			var bases [][3]string
-			if err := json.Unmarshal(row[6], &bases); err != nil {
-				return nil, fmt.Errorf("describing %s.%s: %w", e.Schema, e.Table, err)
-			}
-			for _, b := range bases {
-				if b[2] == "f" || b[2] != "v" && !req.MayWrite(b[0], b[1]) {
-					e.Writable = false
-				}
-			}
+		w := writing{req: &d.req, role: d.pool.db.writerRole(), schema: e.Schema, table: e.Table, kind: row[3][0], foreign: isTrue(row[6])}
+		var err error
+		if e.Writable, e.limits, err = w.judge(row[5], row[7], row[13]); err != nil {
+			return fmt.Errorf("describing %s.%s: %w", e.Schema, e.Table, err)
 		}
 		if !isTrue(row[4]) && !e.Writable {
 			continue
 		}
-		if row[7] != nil {
-			n := json.Number(row[7])
+		if row[8] != nil {
+			n := json.Number(row[8])
 			e.RowCountEstimate = &n
 		}
-		out = append(out, e)
-	}
-	return out, nil
-}
-
-func detailStep(list []*entry) wire.Step {
-	oids, locked, partitions := make([]string, len(list)), make([]string, len(list)), make([]string, len(list))
-	for i, e := range list {
-		oids[i], locked[i], partitions[i] = e.oid, "f", e.partitions
-		if e.Locked {
-			locked[i] = "t"
+		if row[11] != nil {
+			c := string(row[11])
+			e.Comment = &c
 		}
+		if e.columns, err = strconv.Atoi(string(row[12])); err != nil {
+			return fmt.Errorf("describing %s.%s: %w", e.Schema, e.Table, err)
+		}
+		d.list = append(d.list, e)
 	}
-	return wire.Step{SQL: describeDetailSQL, Params: [][]byte{wire.TextArray(oids), wire.TextArray(locked), wire.TextArray(partitions)}}
+	return nil
 }
 
-// detail adds columns, keys and the rest to list, without the keys that lead to hidden tables.
-func (req DescribeRequest) detail(list []*entry, rows [][][]byte) error {
-	byOID := make(map[string]*entry, len(list))
-	for _, e := range list {
+func (d *describing) detailStep(oids ...string) wire.Step {
+	return wire.Step{SQL: describeDetailSQL, Params: [][]byte{wire.TextArray(oids), []byte(strconv.FormatBool(d.req.Children))}}
+}
+
+// detail adds columns, keys and the rest, without what leads to hidden tables.
+func (d *describing) detail(rows [][][]byte) error {
+	byOID := make(map[string]*entry, len(d.list))
+	for _, e := range d.list {
 		byOID[e.oid] = e
 	}
 	for _, row := range rows {
@@ -197,21 +286,65 @@ func (req DescribeRequest) detail(list []*entry, rows [][][]byte) error {
 		if !ok {
 			continue
 		}
-		var d struct {
-			details
-			Comment json.RawMessage `json:"comment"`
-		}
-		if err := json.Unmarshal(row[1], &d); err != nil {
+		var x details
+		if err := json.Unmarshal(row[1], &x); err != nil {
 			return fmt.Errorf("describing %s.%s: %w", e.Schema, e.Table, err)
 		}
-		visible := d.ForeignKeys[:0]
-		for _, k := range d.ForeignKeys {
-			if req.MayRead(k.ReferencesSchema, k.ReferencesTable) {
-				visible = append(visible, k)
-			}
+		x.ForeignKeys = kept(x.ForeignKeys, func(k foreignKey) bool { return d.req.MayRead(k.ReferencesSchema, k.ReferencesTable) })
+		if x.Partitions != nil {
+			x.Partitions.Count = e.partitions
+			x.Partitions.Children = kept(x.Partitions.Children, func(k partition) bool { return d.req.MayRead(k.Schema, k.Table) })
 		}
-		d.ForeignKeys = visible
-		e.details, e.Comment = &d.details, d.Comment
+		if of := x.PartitionOf; of != nil && !d.req.MayRead(of.Schema, of.Table) {
+			x.PartitionOf = nil
+		}
+		e.details = &x
 	}
 	return nil
+}
+
+func kept[T any](list []T, keep func(T) bool) []T {
+	out := list[:0]
+	for _, x := range list {
+		if keep(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// maxSummaryComment is where a comment is cut in a short entry, in characters.
+const maxSummaryComment = 120
+
+func (e *entry) described() (_ Described, err error) {
+	out := Described{Schema: e.Schema, Table: e.Table}
+	if e.details != nil {
+		out.Entry, err = plain(full{
+			Schema: e.Schema, Table: e.Table, Kind: e.Kind, Comment: e.Comment, RowCountEstimate: e.RowCountEstimate,
+			Writable: e.Writable, WriteLimits: e.limits, details: e.details,
+		})
+		if err != nil {
+			return out, err
+		}
+	}
+	short := e.summary
+	if short.Comment != nil {
+		if r := []rune(*short.Comment); len(r) > maxSummaryComment {
+			c := string(r[:maxSummaryComment]) + "…"
+			short.Comment = &c
+		}
+	}
+	out.Summary, err = plain(short)
+	return out, err
+}
+
+// plain is v as JSON of one line, with the < and > that definitions hold.
+func plain(v any) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(buf.Bytes()), nil
 }

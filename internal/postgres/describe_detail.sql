@@ -1,8 +1,14 @@
--- $1, $2, $3: OIDs, whether each is locked by DDL, and its number of partitions, in parallel. The full
--- entries, from pg_catalog only: information_schema hides keys from a role that may only SELECT. The
--- functions that print definitions wait for the relation's lock, so they are left out where it is held.
+-- $1: OIDs. $2: whether to list the partitions too. The full entries, from pg_catalog only:
+-- information_schema hides keys from a role that may only SELECT. The functions that print definitions
+-- wait for the relation's lock, so they are left out where another session's DDL holds it or waits for it.
+WITH ddl AS MATERIALIZED (
+  SELECT DISTINCT l.relation AS oid FROM pg_catalog.pg_lock_status() l
+  WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.pid <> pg_catalog.pg_backend_pid()
+    AND l.database = (SELECT db.oid FROM pg_catalog.pg_database db WHERE db.datname = pg_catalog.current_database())
+), w AS MATERIALIZED (
+  SELECT u.oid, u.oid IN (SELECT ddl.oid FROM ddl) AS locked FROM pg_catalog.unnest($1::pg_catalog.oid[]) u(oid)
+)
 SELECT c.oid, pg_catalog.json_build_object(
-    'comment', pg_catalog.obj_description(c.oid, 'pg_class'),
     'columns', COALESCE((
       SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
         'name', a.attname,
@@ -69,8 +75,25 @@ SELECT c.oid, pg_catalog.json_build_object(
       SELECT pg_catalog.json_build_object(
         'strategy', CASE pt.partstrat WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' ELSE 'hash' END,
         'key', CASE WHEN NOT w.locked THEN pg_catalog.pg_get_partkeydef(c.oid) END,
-        'count', w.partitions)
-      FROM pg_catalog.pg_partitioned_table pt WHERE pt.partrelid = c.oid)
+        'count', 0,
+        'children', CASE WHEN $2::pg_catalog.bool THEN (
+          SELECT pg_catalog.json_agg(pg_catalog.json_build_object('schema', k.nspname, 'table', k.relname, 'bound', k.bound, 'partitioned', k.partitioned)
+                                     ORDER BY k.nspname, k.relname)
+          FROM (SELECT kn.nspname, kc.relname, kc.relkind = 'p' AS partitioned,
+                       CASE WHEN kc.oid NOT IN (SELECT ddl.oid FROM ddl) THEN pg_catalog.pg_get_expr(kc.relpartbound, kc.oid) END AS bound
+                FROM pg_catalog.pg_inherits i
+                JOIN pg_catalog.pg_class kc ON kc.oid = i.inhrelid
+                JOIN pg_catalog.pg_namespace kn ON kn.oid = kc.relnamespace
+                WHERE i.inhparent = c.oid) k) END)
+      FROM pg_catalog.pg_partitioned_table pt WHERE pt.partrelid = c.oid),
+    'partitionOf', (
+      SELECT pg_catalog.json_build_object('schema', pn.nspname, 'table', pc.relname,
+        'bound', CASE WHEN NOT w.locked THEN pg_catalog.pg_get_expr(c.relpartbound, c.oid) END)
+      FROM pg_catalog.pg_inherits i
+      JOIN pg_catalog.pg_class pc ON pc.oid = i.inhparent
+      JOIN pg_catalog.pg_namespace pn ON pn.oid = pc.relnamespace
+      WHERE c.relispartition AND i.inhrelid = c.oid),
+    'locked', w.locked
   )
-FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.bool[]), pg_catalog.unnest($3::pg_catalog.int8[])) w(oid, locked, partitions)
+FROM w
 JOIN pg_catalog.pg_class c ON c.oid = w.oid

@@ -1,18 +1,22 @@
--- $1 schema or '' (all but the system's), $2 table or ''. The relations there are, from pg_catalog
--- only. Partitions are folded into their parent, unless one is asked for by name.
+-- $1 schema or '' (all but the system's), $2 table or '', $3 a LIKE pattern for the lower-cased name or '',
+-- $4 the role that writes. The relations there are, from pg_catalog only. Partitions are folded into their
+-- parent, unless one is asked for by name.
 WITH RECURSIVE ddl AS MATERIALIZED (
   -- What another session's DDL holds or waits for; functions that open a relation would wait behind it.
   SELECT DISTINCT l.relation AS oid FROM pg_catalog.pg_lock_status() l
   WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.pid <> pg_catalog.pg_backend_pid()
     AND l.database = (SELECT db.oid FROM pg_catalog.pg_database db WHERE db.datname = pg_catalog.current_database())
 ), rel AS MATERIALIZED (
-  SELECT c.oid, n.oid AS nsp, n.nspname, c.relname, c.relkind, c.reltuples
+  SELECT c.oid, n.oid AS nsp, n.nspname, c.relname, c.relkind, c.reltuples, c.relnatts
   FROM pg_catalog.pg_class c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
     AND CASE WHEN $1::pg_catalog.text <> '' THEN n.nspname = $1::pg_catalog.text
              ELSE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_toast%' AND n.nspname NOT LIKE 'pg\_temp%' END
     AND ($2::pg_catalog.text = '' AND NOT c.relispartition OR c.relname = $2::pg_catalog.text)
+    AND ($3::pg_catalog.text = '' OR pg_catalog.lower(c.relname) LIKE $3::pg_catalog.text)
+), writer AS MATERIALIZED (
+  SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = $4::pg_catalog.text
 ), below AS (
   -- What views stand on, as cat_relations.sql has it.
   SELECT rel.oid AS root, rel.oid FROM rel WHERE rel.relkind = 'v'
@@ -42,21 +46,26 @@ WITH RECURSIVE ddl AS MATERIALIZED (
   WHERE pc.relkind <> 'p'
   GROUP BY t.root
 )
-SELECT rel.oid, rel.nspname, rel.relname,
-  CASE rel.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned_table' WHEN 'v' THEN 'view'
-                   WHEN 'm' THEN 'materialized_view' ELSE 'foreign_table' END AS kind,
+SELECT rel.oid, rel.nspname, rel.relname, rel.relkind,
   pg_catalog.has_schema_privilege(rel.nsp, 'USAGE') AND pg_catalog.has_any_column_privilege(rel.oid, 'SELECT') AS readable,
-  -- Whether the kind can be written to; the allowlist is the caller's.
-  CASE rel.relkind
-    WHEN 'r' THEN true
-    WHEN 'p' THEN NOT COALESCE(leaves.has_foreign, false)
-    WHEN 'v' THEN CASE WHEN base.busy THEN false ELSE pg_catalog.pg_relation_is_updatable(rel.oid, true) & 28 <> 0 END
-    ELSE false END AS can_be_written,
+  -- What can be done through a view, as bits 1 << CmdType; NULL while its definition is being changed.
+  CASE WHEN rel.relkind = 'v' AND NOT base.busy THEN pg_catalog.pg_relation_is_updatable(rel.oid, true) END AS updatable,
+  COALESCE(leaves.has_foreign, false) AS has_foreign,
   base.list AS bases,
   CASE WHEN rel.relkind = 'p' THEN leaves.estimate
        WHEN rel.relkind <> 'v' AND rel.reltuples >= 0 THEN rel.reltuples::pg_catalog.int8 END AS row_estimate,
   COALESCE(leaves.count, 0) AS partitions,
-  rel.oid IN (SELECT ddl.oid FROM ddl) AS locked
+  rel.oid IN (SELECT ddl.oid FROM ddl) AS locked,
+  pg_catalog.obj_description(rel.oid, 'pg_class') AS comment,
+  rel.relnatts,
+  -- What the writer lacks of what writing needs; NULL where there is no such role.
+  (SELECT pg_catalog.concat_ws(',',
+            CASE WHEN NOT pg_catalog.has_schema_privilege(w.oid, rel.nsp, 'USAGE') THEN 'USAGE' END,
+            CASE WHEN NOT pg_catalog.has_any_column_privilege(w.oid, rel.oid, 'SELECT') THEN 'SELECT' END,
+            CASE WHEN NOT pg_catalog.has_any_column_privilege(w.oid, rel.oid, 'INSERT') THEN 'INSERT' END,
+            CASE WHEN NOT pg_catalog.has_any_column_privilege(w.oid, rel.oid, 'UPDATE') THEN 'UPDATE' END,
+            CASE WHEN NOT pg_catalog.has_table_privilege(w.oid, rel.oid, 'DELETE') THEN 'DELETE' END)
+     FROM writer w WHERE rel.relkind IN ('r', 'p', 'v')) AS lacks
 FROM rel
 LEFT JOIN base ON base.root = rel.oid
 LEFT JOIN leaves ON leaves.root = rel.oid

@@ -1,9 +1,13 @@
 package sqlguard
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
+
+// maxNear is how many names a hint suggests.
+const maxNear = 3
 
 // nearNames gives up to three existing names that resemble n, best first, as SQL.
 func nearNames(n Name, have []Name) []string {
@@ -13,10 +17,8 @@ func nearNames(n Name, have []Name) []string {
 	}
 	var list []scored
 	for _, h := range have {
-		cost := distance(strings.ToLower(n.Name), strings.ToLower(h.Name))
-		long := max(len(n.Name), len(h.Name))
-		within := strings.Contains(h.Name, n.Name) || strings.Contains(n.Name, h.Name)
-		if cost > 2 && cost > long/3 && (!within || len(n.Name) < 3) {
+		cost, ok := likeness(n.Name, h.Name)
+		if !ok {
 			continue
 		}
 		cost *= 2
@@ -32,13 +34,72 @@ func nearNames(n Name, have []Name) []string {
 		return list[i].text < list[j].text
 	})
 	var out []string
-	for i, s := range list {
-		if i == 3 {
-			break
+	for _, s := range list {
+		if len(out) < maxNear && !slices.Contains(out, s.text) {
+			out = append(out, s.text)
 		}
-		out = append(out, s.text)
 	}
 	return out
+}
+
+// likeness tells whether two names could be meant for each other, and how far apart they are.
+func likeness(a, b string) (cost int, ok bool) {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	cost = distance(a, b)
+	if cost <= 2 && cost < len(b) || cost <= max(len(a), len(b))/3 {
+		return cost, true
+	}
+	short := min(len(a), len(b))
+	return cost, short >= 3 && (strings.Contains(b, a) || strings.Contains(a, b))
+}
+
+// nearSchemas gives the schemas of have that resemble n's, when n's is none of them.
+func nearSchemas(n Name, have []Name) []string {
+	if n.Schema == "" {
+		return nil
+	}
+	var schemas []Name
+	seen := map[string]bool{}
+	for _, h := range have {
+		if h.Schema == n.Schema {
+			return nil
+		}
+		if !seen[h.Schema] {
+			seen[h.Schema] = true
+			schemas = append(schemas, Name{Name: h.Schema})
+		}
+	}
+	return nearNames(Name{Name: n.Schema}, schemas)
+}
+
+// NearNames gives up to three of have that resemble n, best first, quoted as SQL needs it. The caller
+// gives it only names that may be seen.
+func NearNames(n Name, have []Name) []string { return nearNames(n, have) }
+
+// NearColumns gives those of rels' columns that resemble name, quoted as SQL needs it, with their table
+// where there is more than one; of a single table that has none like it, all (up to 20).
+func NearColumns(name string, rels []Relation) []string {
+	if len(rels) == 1 {
+		return nearColumn(name, rels[0].Columns)
+	}
+	var have []Name
+	of := map[string]string{}
+	for _, r := range rels {
+		for _, c := range r.Columns {
+			n := Name{Name: c.Name}
+			have = append(have, n)
+			if t := QuoteName(r.Schema, r.Name); of[n.String()] == "" {
+				of[n.String()] = t
+			} else if !strings.Contains(of[n.String()], t) {
+				of[n.String()] += " and " + t
+			}
+		}
+	}
+	near := nearNames(Name{Name: name}, have)
+	for i, n := range near {
+		near[i] = n + " (of " + of[n] + ")"
+	}
+	return near
 }
 
 // nearColumn gives the columns that resemble name, or all of a small table.
@@ -59,6 +120,46 @@ func nearColumn(name string, cols []Column) []string {
 	}
 	return out
 }
+
+// WrittenAt reads the name, of up to three parts, that stands at a character position (from 1, as
+// Postgres counts) of a text, and gives its last part as Postgres reads it; "" when there is none.
+func WrittenAt(text string, position int) string {
+	if position < 1 {
+		return ""
+	}
+	runes := []rune(text)
+	if position > len(runes) {
+		return ""
+	}
+	rest, last := string(runes[position-1:]), ""
+	for range 3 {
+		part, quoted := "", strings.HasPrefix(rest, `"`)
+		if quoted {
+			var ok bool
+			if part, rest, ok = quotedPart(rest); !ok {
+				return ""
+			}
+		} else {
+			n := 0
+			for n < len(rest) && identByte(rest[n], n == 0) {
+				n++
+			}
+			part, rest = fold(rest[:n]), rest[n:]
+		}
+		if part == "" {
+			return ""
+		}
+		last = part
+		if !strings.HasPrefix(rest, ".") {
+			return last
+		}
+		rest = rest[1:]
+	}
+	return last
+}
+
+// NeverWritable tells that nothing in a schema is ever writable, whatever the allowlist says.
+func NeverWritable(schema string) bool { return neverWritableSchema(schema) }
 
 // distance is the number of edits between two names, over bytes, bounded by their length.
 func distance(a, b string) int {

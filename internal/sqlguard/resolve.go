@@ -288,6 +288,8 @@ func (g *Guard) unknownRelation(n Name, candidates []Name, may func(schema, name
 	hint := "Call describe_schema to see the tables that exist."
 	if near := nearNames(n, shownNames); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "?"
+	} else if near := nearSchemas(n, shownNames); len(near) > 0 {
+		hint = "There is nothing in a schema " + QuoteIdent(n.Schema) + "; did you mean schema " + strings.Join(near, ", ") + "? describe_schema lists its tables."
 	}
 	return refusal.New(refusal.InvalidTableName, fmt.Sprintf("There is no table or view %s.", n), hint)
 }

@@ -57,13 +57,18 @@ type QueryResult struct {
 // for columns, keys and indexes, else only names, kinds and estimates come.
 type DescribeRequest struct {
 	Schema, Table string
+	OID           uint32 // of Schema.Table, where it is known
+	Like          string // a LIKE pattern for the lower-cased names of tables
 	Full          bool
+	Children      bool // of Table, the partitions one by one
+	Budget        int  // bytes of full entries; if they cannot be as few, none are made; 0 = no bound
 }
 
-// Described is one relation: its names, and its entry in the reply.
+// Described is one relation: its names, and its entry in the reply. Entry is nil where no full entries
+// were made.
 type Described struct {
-	Schema, Table string
-	Entry         json.RawMessage
+	Schema, Table  string
+	Entry, Summary json.RawMessage
 }
 
 // Writes is the core. *writecore.TwoPhaseWrite implements it.

@@ -4,27 +4,31 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"time"
 
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 )
 
 const describeSchemaUsage = `describe_schema takes schema (string), table (string), detail ("summary" or "full") and reason (string); none is required.`
 
-// maxDescription is how many bytes of entries go out unasked: more floods an agent's context.
-const maxDescription = 60_000
+// maxDescription is how many bytes of entries go out unasked: more floods an agent's context. With the
+// hint the answer stays below 60 kB.
+const maxDescription = 57_000
 
 func describeSchema(d Deps) Tool {
 	return Tool{
 		Name: "describe_schema", Group: "schema", Tier: "read", Title: "Describe tables",
-		Description: `List tables and views with their columns, types, keys, checks, indexes, triggers, partitions, comments and row estimates, and whether this server may write to them. Call it before writing SQL.
+		Description: `List tables and views with their columns, types, keys, checks, indexes, triggers, partitions, comments and row estimates, and whether this server may write to them (writeLimits says what stands in the way). Call it before writing SQL.
 
-Without arguments everything readable is described; if that is too much for one answer you get names, kinds and estimates with truncated: true, and the hint says how to go on: give schema, or schema and table. detail "summary" asks for the short form, "full" for everything.`,
+Without arguments everything readable is described; if that is too much for one answer you get names, kinds and estimates with truncated: true, and the hint says how to go on: give schema, or schema and table, or a table with * for all names like it. detail "summary" asks for the short form, "full" for everything; of one partitioned table "full" also lists the partitions.`,
 		Schema: object(``,
 			`"schema":{"type":"string","description":"Only this schema."}`+
-				`,"table":{"type":"string","description":"Only this table, as table or schema.table."}`+
+				`,"table":{"type":"string","description":"Only this table, as table or schema.table. With * all tables whose names are like it, for example app.order*."}`+
 				`,"detail":{"type":"string","enum":["summary","full"],"description":"summary: names, kinds, estimates. full: columns, keys, indexes and the rest."}`+
 				`,"reason":{"type":"string","description":"Optional: what this is for."}`),
 		Hints: Hints{ReadOnly: true, Destructive: false, Idempotent: true, OpenWorld: false},
@@ -60,29 +64,57 @@ func (d Deps) describe(ctx context.Context, a describeArguments) (_ json.RawMess
 		return nil, 0, err
 	}
 	req.Full = a.Detail == nil || *a.Detail == "full"
+	if req.Table == "" {
+		req.Budget = maxDescription
+	} else {
+		req.Children = a.Detail != nil && *a.Detail == "full"
+	}
 	list, err := d.Reads.Describe(ctx, req)
 	if err != nil {
 		return nil, 0, err
 	}
 	if len(list) == 0 {
-		return d.describedNothing(ctx, req)
+		return d.describedNothing(ctx, a, req)
 	}
-	hint, truncated := "", false
-	if req.Full && req.Table == "" && size(list) > maxDescription {
-		req.Full, truncated = false, true
-		if list, err = d.Reads.Describe(ctx, req); err != nil {
-			return nil, 0, err
+	out, n, err := answer(list, req)
+	return out, n, err
+}
+
+// answer chooses what of the list goes out: the full entries, else the short ones, else as many of them
+// as fit.
+func answer(list []Described, req DescribeRequest) (json.RawMessage, int, error) {
+	entries, hint := pick(list, func(t Described) json.RawMessage { return t.Entry }), ""
+	whole := req.Full && !slices.ContainsFunc(entries, func(e json.RawMessage) bool { return e == nil })
+	if !whole || req.Table == "" && size(entries) > maxDescription {
+		if entries = pick(list, func(t Described) json.RawMessage { return t.Summary }); req.Full {
+			hint = "This is the summary, since the full description is too long. Ask for one schema or one table: " + example(list) + "."
 		}
-		hint = "This is the summary, since the full description is too long. Ask for one schema or one table: " + example(list) + "."
+	} else if req.Table != "" && !req.Children && partitioned(entries) {
+		hint = `With detail "full" its partitions are listed one by one.`
 	}
-	if size(list) > maxDescription && req.Table == "" {
-		all := list
-		list, truncated = fitting(list), true
-		hint = fmt.Sprintf("Only %s of %s are shown. Ask for one schema or one table: %s. Schemas: %s.",
-			grouped(int64(len(list))), grouped(int64(len(all))), example(all), schemas(all))
+	truncated := req.Full && !whole || hint != "" && req.Table == ""
+	if fit := fitting(entries); len(fit) < len(entries) && req.Table == "" {
+		entries, truncated, hint = fit, true, drillDown(list, len(fit))
 	}
-	out, err := renderDescription(list, truncated, hint)
-	return out, len(list), err
+	out, err := renderDescription(entries, truncated, hint)
+	return out, len(entries), err
+}
+
+func pick(list []Described, of func(Described) json.RawMessage) []json.RawMessage {
+	out := make([]json.RawMessage, len(list))
+	for i, t := range list {
+		out[i] = of(t)
+	}
+	return out
+}
+
+func partitioned(entries []json.RawMessage) bool {
+	var e struct {
+		Partitions *struct {
+			Count json.Number `json:"count"`
+		} `json:"partitions"`
+	}
+	return len(entries) == 1 && json.Unmarshal(entries[0], &e) == nil && e.Partitions != nil && e.Partitions.Count != "0"
 }
 
 // described turns the arguments into names as Postgres spells them. A table is resolved by the
@@ -103,6 +135,9 @@ func (d Deps) described(ctx context.Context, a describeArguments) (DescribeReque
 		return req, nil
 	}
 	text := *a.Table
+	if schema, like, ok := pattern(text); ok {
+		return req, req.like(schema, like)
+	}
 	name, err := sqlguard.ParseName(text)
 	if err != nil {
 		return req, err
@@ -119,30 +154,94 @@ func (d Deps) described(ctx context.Context, a describeArguments) (DescribeReque
 	if err != nil {
 		return req, err
 	}
-	req.Schema, req.Table = r.Schema, r.Name
+	if what, other := otherKinds[r.Kind]; other {
+		return req, refusal.New(refusal.InvalidTableName, fmt.Sprintf("%s is %s, not a table or view.", sqlguard.QuoteName(r.Schema, r.Name), what),
+			"It is described with the table it belongs to; give that one, or a schema.")
+	}
+	req.Schema, req.Table, req.OID = r.Schema, r.Name, r.OID
 	return req, nil
 }
 
-// describedNothing says which schemas there are instead.
-func (d Deps) describedNothing(ctx context.Context, req DescribeRequest) (json.RawMessage, int, error) {
+// otherKinds are what else has a name among the tables (pg_class.relkind).
+var otherKinds = map[byte]string{'S': "a sequence", 'i': "an index", 'I': "an index", 'c': "a composite type", 't': "a TOAST table"}
+
+// like asks for the tables of a pattern, in which * stands for any letters.
+func (req *DescribeRequest) like(schema, like string) error {
+	if schema != "" {
+		name, err := sqlguard.ParseName(schema)
+		switch {
+		case req.Schema != "" && (err != nil || name.Name != req.Schema):
+			like = schema + "." + like // a dot of the tables' own names
+		case err != nil:
+			return err
+		default:
+			req.Schema = name.Name
+		}
+	}
+	req.Like = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `"`, ``, `*`, `%`).Replace(strings.ToLower(like))
+	return nil
+}
+
+// pattern tells whether a text holds a * outside double quotes, and splits it at the first dot there.
+func pattern(text string) (schema, like string, ok bool) {
+	dot, quoted := -1, false
+	for i, r := range text {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case quoted:
+		case r == '*':
+			ok = true
+		case r == '.' && dot < 0 && !ok:
+			dot = i
+		}
+	}
+	if dot < 0 {
+		return "", text, ok
+	}
+	return text[:dot], text[dot+1:], ok
+}
+
+// describedNothing says what there is instead.
+func (d Deps) describedNothing(ctx context.Context, a describeArguments, req DescribeRequest) (json.RawMessage, int, error) {
 	hint := "Nothing is readable: the readonly role sees no table, or allowlist.read shows none."
-	if req.Schema != "" {
+	switch {
+	case req.Table != "":
+		name := sqlguard.QuoteName(req.Schema, req.Table)
+		hint = fmt.Sprintf("%s is there, but the readonly role may not SELECT from it (or allowlist.read does not name it). Ask the operator for GRANT SELECT ON %s.", name, name)
+	case req.Schema != "" || req.Like != "":
 		list, err := d.Reads.Describe(ctx, DescribeRequest{})
 		if err != nil {
 			return nil, 0, err
 		}
 		if len(list) > 0 {
-			hint = fmt.Sprintf("There is nothing readable in schema %s. Schemas: %s.", sqlguard.QuoteIdent(req.Schema), schemas(list))
+			hint = nothingThere(list, a, req)
 		}
 	}
 	out, err := renderDescription(nil, false, hint)
 	return out, 0, err
 }
 
-func renderDescription(list []Described, truncated bool, hint string) (json.RawMessage, error) {
-	entries := make([]json.RawMessage, len(list))
-	for i, t := range list {
-		entries[i] = t.Entry
+func nothingThere(list []Described, a describeArguments, req DescribeRequest) string {
+	what := "There is nothing readable in schema " + sqlguard.QuoteIdent(req.Schema) + "."
+	if req.Like != "" {
+		what = fmt.Sprintf("There is no readable table like %q.", *a.Table)
+	}
+	var names []sqlguard.Name
+	for _, t := range list {
+		if n := (sqlguard.Name{Name: t.Schema}); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	if near := sqlguard.NearNames(sqlguard.Name{Name: req.Schema}, names); len(near) > 0 && near[0] != sqlguard.QuoteIdent(req.Schema) {
+		what += " Did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return what + " Schemas: " + schemas(list) + "."
+}
+
+func renderDescription(entries []json.RawMessage, truncated bool, hint string) (json.RawMessage, error) {
+	if entries == nil {
+		entries = []json.RawMessage{}
 	}
 	out, err := plainJSON(struct {
 		Tables    []json.RawMessage `json:"tables"`
@@ -155,22 +254,57 @@ func renderDescription(list []Described, truncated bool, hint string) (json.RawM
 	return out, nil
 }
 
-func size(list []Described) (bytes int) {
-	for _, t := range list {
-		bytes += len(t.Entry) + 1
+func size(entries []json.RawMessage) (bytes int) {
+	for _, e := range entries {
+		bytes += len(e) + 1
 	}
 	return bytes
 }
 
-// fitting is the longest head of list that may go out.
-func fitting(list []Described) []Described {
+// fitting is the longest head of the entries that may go out.
+func fitting(entries []json.RawMessage) []json.RawMessage {
 	bytes := 0
-	for i, t := range list {
-		if bytes += len(t.Entry) + 1; bytes > maxDescription {
-			return list[:i]
+	for i, e := range entries {
+		if bytes += len(e) + 1; bytes > maxDescription {
+			return entries[:i]
 		}
 	}
-	return list
+	return entries
+}
+
+// maxGroups is how many beginnings of names a hint lists.
+const maxGroups = 40
+
+// drillDown says how to see the rest: by schema, or within one schema by how names begin.
+func drillDown(all []Described, shown int) string {
+	hint := fmt.Sprintf("Only %s of %s are shown. Ask for one schema or one table: %s.", grouped(int64(shown)), grouped(int64(len(all))), example(all))
+	if all[0].Schema != all[len(all)-1].Schema {
+		return hint + " Schemas: " + schemas(all) + "."
+	}
+	return hint + ` A table with * asks for all names like it, such as ` + beginnings(all) + "."
+}
+
+// beginnings counts the tables of one schema by how their names begin: the longest beginnings of which
+// there are not too many for a hint.
+func beginnings(all []Described) string {
+	best := map[string]int{"": len(all)}
+	for length := 1; length < 64; length++ {
+		groups := map[string]int{}
+		for _, t := range all {
+			r := []rune(strings.ToLower(t.Table))
+			groups[string(r[:min(length, len(r))])]++
+		}
+		if len(groups) > maxGroups {
+			break
+		}
+		best = groups
+	}
+	names := slices.Sorted(maps.Keys(best))
+	parts := make([]string, len(names))
+	for i, n := range names {
+		parts[i] = fmt.Sprintf("%s* (%d)", n, best[n])
+	}
+	return strings.Join(parts, ", ")
 }
 
 // example is a pair of arguments that works.
