@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
@@ -48,4 +49,18 @@ func (p *Pool) ExplainUnguarded(ctx context.Context, sql string) error {
 		return replies, f.refuse(ctx, s, replies[0], refusal.ExplainFailed)
 	})
 	return err
+}
+
+// Printed runs one statement of the test's own the way a read runs, and returns what Postgres printed.
+func (s *Session) Printed(ctx context.Context, sql string, params [][]byte) (wire.Result, error) {
+	f := newReadFlush(s, 10*time.Second)
+	f.Add("run", wire.Step{SQL: sql, Params: params})
+	replies, err := f.send(ctx, s, nil)
+	if err != nil {
+		return wire.Result{}, err
+	}
+	if replies[0].Err != nil {
+		return wire.Result{}, replies[0].Err
+	}
+	return replies[0].Results[f.Index("run")], nil
 }

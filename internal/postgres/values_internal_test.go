@@ -3,6 +3,7 @@ package postgres
 import (
 	"encoding/json"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -83,4 +84,28 @@ func TestIsNumber(t *testing.T) {
 	for _, s := range []string{"", "-", "NaN", "Infinity", "01", " 1", "1 ", "+1"} {
 		require.False(t, isNumber([]byte(s)), "%q", s)
 	}
+}
+
+// What is remembered of a type is forgotten after a while, and an array of which the elements were is
+// asked for anew: a box in it has another delimiter.
+func TestTypesAreForgotten(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	c := typeCache{now: func() time.Time { return now }}
+	require.False(t, c.collect(50_001, typeSet{}))
+	c.put(typeSet{50_001: {kind: kindArray, elem: 50_000, name: "d[]"}, 50_000: {kind: kindText, name: "d", delim: ';'}})
+	got := typeSet{}
+	require.True(t, c.collect(50_001, got))
+	require.Equal(t, byte(';'), got[50_000].delim)
+	require.Len(t, got, 2)
+
+	now = now.Add(typesTTL)
+	require.False(t, c.collect(50_001, typeSet{}))
+	c.put(typeSet{50_001: {kind: kindArray, elem: 50_000, name: "d[]"}})
+	require.False(t, c.collect(50_001, typeSet{}), "the elements are not known")
+
+	for i := range uint32(2 * maxTypes) {
+		c.put(typeSet{60_000 + i: {}})
+	}
+	require.LessOrEqual(t, len(c.known), maxTypes+1)
 }
