@@ -163,12 +163,12 @@ func newFake() *fakeCatalog {
 		percentile_cont mode bool_and bool_or every justify_days numrange daterange overlay num_nonnulls
 		num_nulls to_hex trunc cbrt ln exp gcd jsonb_set jsonb_strip_nulls jsonb_exists array_remove
 		array_to_string string_to_array age_immutable xpath json_object tstzrange int8range
-		pg_column_size_dummy nullif_dummy range_agg overlaps is_normalized normalize xmlexists`, 'i', "")
+		pg_column_size_dummy nullif_dummy range_agg overlaps is_normalized normalize xmlexists json_to_recordset`, 'i', "")
 	fn("pg_catalog", `now date_trunc age to_char to_date to_timestamp current_setting pg_typeof pg_backend_pid version
 		statement_timestamp transaction_timestamp to_regclass pg_column_size has_table_privilege pg_get_viewdef
 		obj_description table_to_xml schema_to_xml database_to_xml table_to_xml_and_xmlschema pg_stat_get_activity
 		pg_stat_get_backend_activity txid_current pg_current_xact_id current_schema current_schemas row_to_json to_json to_jsonb
-		pg_get_serial_sequence pg_hba_file_rules pg_size_pretty pg_input_is_valid`, 's', "")
+		pg_get_serial_sequence pg_collation_for pg_hba_file_rules pg_size_pretty pg_input_is_valid`, 's', "")
 	fn("pg_catalog", `format_type pg_get_functiondef pg_get_function_arguments pg_get_function_result pg_get_object_address
 		pg_stat_get_live_tuples pg_stat_get_numscans has_column_privilege has_any_column_privilege has_sequence_privilege
 		has_schema_privilege has_type_privilege has_function_privilege has_server_privilege has_database_privilege to_regtype to_regproc to_regprocedure to_regnamespace

@@ -2,106 +2,12 @@ package sqlguard
 
 import (
 	"context"
-	"encoding/json"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 )
-
-// corpusFile is one statement with its head: what to expect, what it covers, how many params.
-type corpusFile struct {
-	name, expect, covers, sql string
-	server                    int // 0: the usual one
-	params                    []json.RawMessage
-}
-
-func corpus(t testing.TB, dir string) []corpusFile {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("testdata", dir, "*.sql"))
-	require.NoError(t, err)
-	require.NotEmpty(t, paths)
-	var out []corpusFile
-	for _, p := range paths {
-		raw, err := os.ReadFile(p)
-		require.NoError(t, err)
-		c := corpusFile{name: strings.TrimSuffix(filepath.Base(p), ".sql"), sql: string(raw)}
-		for {
-			line, rest, _ := strings.Cut(c.sql, "\n")
-			key, value, ok := strings.Cut(strings.TrimPrefix(line, "-- "), ": ")
-			switch {
-			case ok && key == "expect":
-				c.expect = value
-			case ok && key == "covers":
-				c.covers = value
-			case ok && key == "server":
-				c.server, err = strconv.Atoi(value)
-				require.NoError(t, err)
-			case ok && key == "params":
-				n, err := strconv.Atoi(value)
-				require.NoError(t, err)
-				for range n {
-					c.params = append(c.params, json.RawMessage(`"1"`))
-				}
-			default:
-				ok = false
-			}
-			if !ok {
-				break
-			}
-			c.sql = rest
-		}
-		require.NotEmpty(t, c.expect, p)
-		require.NotEmpty(t, c.covers, p)
-		out = append(out, c)
-	}
-	return out
-}
-
-func TestReadCorpus(t *testing.T) {
-	t.Parallel()
-	for _, c := range corpus(t, "accept") {
-		cat := newFake()
-		if c.server > 0 {
-			cat.version = c.server
-		}
-		s, err := openGuard().Read(context.Background(), cat, c.sql, c.params)
-		require.NoError(t, err, "%s: %s", c.name, c.sql)
-		require.Equal(t, Read, s.Class())
-		require.NotContains(t, s.SQL(), "\n", c.name)
-		again, err := openGuard().Read(context.Background(), cat, s.SQL(), c.params)
-		require.NoError(t, err, c.name)
-		require.Equal(t, s.SQL(), again.SQL(), "what goes out must be read back as itself")
-	}
-	cat := newFake()
-	for _, c := range corpus(t, "refuse") {
-		s, err := openGuard().Read(context.Background(), cat, c.sql, c.params)
-		require.Error(t, err, "%s became %v", c.name, s)
-		t.Run(c.name, func(t *testing.T) { requireCode(t, refusal.Code(c.expect), err) })
-	}
-}
-
-// Everything the read corpus refuses must also be refused as a sub-select of a condition.
-func TestReadRefusalsHoldInsideWhere(t *testing.T) {
-	t.Parallel()
-	cat := newFake()
-	for _, c := range corpus(t, "refuse") {
-		if len(c.params) > 0 || strings.TrimSpace(strings.Trim(c.sql, ";/*- \n")) == "" {
-			continue
-		}
-		// A volatile function of the database's own is reported, not refused, in writes.
-		s, err := openGuard().Delete(context.Background(), cat, DeleteSpec{Table: "customers", Where: "EXISTS (" + c.sql + ")"})
-		if err == nil {
-			require.NotEmpty(t, s.Volatile(), c.name)
-			require.True(t, s.UnstableWhere(), c.name)
-		}
-	}
-}
 
 // With a read allowlist, names must not be talked around it (S12; the second witness is tried on a
 // real server where the statement runs).

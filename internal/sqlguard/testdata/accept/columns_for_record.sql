@@ -1,3 +1,3 @@
 -- expect: ACCEPT
--- covers: RangeFunction.coldeflist
+-- covers: RangeFunction.alias with column names
 select * from jsonb_array_elements('[]') as x(a)

@@ -1,3 +1,3 @@
 -- expect: ACCEPT
--- covers: RangeVar.inh = false
+-- covers: ONLY
 select * from only orders

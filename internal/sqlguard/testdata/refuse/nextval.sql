@@ -1,3 +1,3 @@
 -- expect: FUNCTION_NOT_ALLOWED
--- covers: survives a rollback
+-- covers: takes a number of a sequence, which survives a rollback
 select nextval('ids')

@@ -1,3 +1,3 @@
 -- expect: FUNCTION_NOT_ALLOWED
--- covers: survives a rollback
+-- covers: sets a sequence, which survives a rollback
 select setval('ids', 1)

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: FuncCall.agg_distinct
+select count(distinct status) from orders

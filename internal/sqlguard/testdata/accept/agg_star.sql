@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: FuncCall.agg_star
+select count(*) from orders

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SubLink ALL_SUBLINK
+select id from customers where id > all (select customer_id from orders)

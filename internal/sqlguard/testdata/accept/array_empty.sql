@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_ArrayExpr without elements
+select array[]::int[]

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SubLink ARRAY_SUBLINK
+select array(select id from orders)

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a backslash in a standard literal
+select 'a\', 'b'

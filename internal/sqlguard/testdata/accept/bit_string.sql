@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Const of a BitString
+select b'101', x'1f'

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Const of a Boolean
+select true, false

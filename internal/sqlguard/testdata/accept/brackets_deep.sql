@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: brackets inside brackets
+select ((((((id)))))) from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: f(x) that is a cast to a type of the system
+select text(id), int8(id) from customers

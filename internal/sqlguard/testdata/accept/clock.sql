@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: clock_timestamp, which is volatile and harmless
+select clock_timestamp()

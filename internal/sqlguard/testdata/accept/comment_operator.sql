@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a comment between operators
+select 1 +/* plus */-1

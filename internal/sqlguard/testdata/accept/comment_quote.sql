@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a quote inside a comment
+select 1 /* it's */ from orders

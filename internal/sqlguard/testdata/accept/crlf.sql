@@ -1,0 +1,5 @@
+-- expect: ACCEPT
+-- covers: line breaks of Windows
+select id
+from customers
+where id = 1

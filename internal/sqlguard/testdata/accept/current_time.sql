@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SQLValueFunction SVFOP_CURRENT_TIME
+select current_time

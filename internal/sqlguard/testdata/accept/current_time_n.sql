@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SQLValueFunction SVFOP_CURRENT_TIME_N
+select current_time(3)

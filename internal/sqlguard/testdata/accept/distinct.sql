@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SelectStmt DISTINCT
+select distinct status from orders

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a comment inside a dollar quote
+select $$ -- ; /* $$

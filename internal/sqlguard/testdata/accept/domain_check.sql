@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a cast to a domain with an immutable check
+select 'x'::checked

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SelectStmt without target_list
+select from customers

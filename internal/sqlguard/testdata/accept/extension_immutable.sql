@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: an immutable function of an extension
+select similarity('a', 'b')

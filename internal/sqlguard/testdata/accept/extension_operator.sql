@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: an immutable operator of an extension
+select 'a' ~~~ 'b'

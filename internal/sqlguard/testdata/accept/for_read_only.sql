@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: FOR READ ONLY, which locks nothing
+select id from customers for read only

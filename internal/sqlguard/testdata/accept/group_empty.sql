@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: GroupingSet GROUPING_SET_EMPTY
+select count(*) from orders group by ()

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Expr AEXPR_ILIKE
+select name not ilike '%a' from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SubLink.testexpr of IN
+select id from customers where id in (select customer_id from orders)

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Indirection with a String
+select (array[row(1, 2)])[1]

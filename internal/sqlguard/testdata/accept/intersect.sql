@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SETOP_INTERSECT
+select id from customers intersect select customer_id from orders

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: XmlExpr IS_DOCUMENT
+select xmlelement(name a) is document

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: BooleanTest IS_FALSE
+select active is false from customers

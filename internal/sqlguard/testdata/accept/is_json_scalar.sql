@@ -1,0 +1,4 @@
+-- expect: ACCEPT
+-- server: 160004
+-- covers: JsonIsPredicate JS_TYPE_SCALAR
+select data is json scalar from customers

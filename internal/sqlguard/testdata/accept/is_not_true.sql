@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: BooleanTest IS_NOT_TRUE
+select active is not true from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: BooleanTest IS_NOT_UNKNOWN
+select active is not unknown from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: NullTest IS_NULL
+select id from customers where email is null

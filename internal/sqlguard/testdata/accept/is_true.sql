@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: BooleanTest IS_TRUE
+select active is true from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: BooleanTest IS_UNKNOWN
+select active is unknown from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: JoinExpr.alias
+select j.id from (orders o join customers c using (id)) as j

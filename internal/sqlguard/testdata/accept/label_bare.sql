@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: ResTarget with a bare label
+select id identifier, name label from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: MinMaxExpr IS_LEAST
+select least(id, 1) from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Expr AEXPR_LIKE
+select name like 'a%' from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SQLValueFunction SVFOP_LOCALTIMESTAMP
+select localtimestamp

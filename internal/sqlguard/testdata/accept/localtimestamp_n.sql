@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SQLValueFunction SVFOP_LOCALTIMESTAMP_N
+select localtimestamp(6)

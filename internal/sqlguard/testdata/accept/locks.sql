@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: pg_locks
+select count(*) from pg_locks

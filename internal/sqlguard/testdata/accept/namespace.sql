@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: pg_namespace and pg_attribute joined
+select n.nspname, a.attname from pg_namespace n, pg_attribute a

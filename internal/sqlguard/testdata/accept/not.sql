@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: BoolExpr NOT_EXPR
+select id from customers where not active

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Const.isnull
+select null

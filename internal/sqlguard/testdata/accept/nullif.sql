@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Expr AEXPR_NULLIF
+select nullif(status, 'x') from customers

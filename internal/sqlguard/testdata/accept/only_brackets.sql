@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: ONLY with brackets
+select * from only (orders)

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Expr AEXPR_OP_ANY
+select 'a' = any (tags) from customers

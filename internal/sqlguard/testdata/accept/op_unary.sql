@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Expr with one operand
+select -id, @ id, ~ tenant_id from customers

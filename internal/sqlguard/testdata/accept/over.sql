@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: FuncCall.over
+select row_number() over () from orders

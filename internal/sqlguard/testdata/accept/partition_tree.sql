@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: pg_partition_tree of a literal name
+select * from pg_partition_tree('fparts')

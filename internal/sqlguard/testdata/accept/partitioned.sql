@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: relkind p
+select id from fparts

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a table that only the search path finds
+select id from products

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a schema and a table in quotes
+select "id" from "public"."orders"

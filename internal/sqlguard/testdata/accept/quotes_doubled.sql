@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: doubled quotes
+select 'it''s', ''''

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: RangeTableSample.repeatable
+select * from customers tablesample system (10) repeatable (1)

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: ColumnRef of three parts
+select public.customers.id from public.customers

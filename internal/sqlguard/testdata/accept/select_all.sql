@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SelectStmt ALL
+select all id from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a SELECT in brackets
+((select id from customers))

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: SQLValueFunction SVFOP_SESSION_USER
+select session_user

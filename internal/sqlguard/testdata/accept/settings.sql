@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: pg_settings
+select name, setting from pg_settings

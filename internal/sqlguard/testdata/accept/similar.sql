@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Expr AEXPR_SIMILAR
+select name similar to '(a|b)%' from customers

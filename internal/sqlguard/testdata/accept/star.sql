@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Star
+select * from customers

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: RangeVar with a star behind it
+select * from orders *

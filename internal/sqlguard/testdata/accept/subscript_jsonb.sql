@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: A_Indices with a text
+select data['a']['b'] from customers

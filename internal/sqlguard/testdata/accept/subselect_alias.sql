@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: RangeSubselect.alias with columns
+select x.b from (select id, name from customers) as x(a, b)

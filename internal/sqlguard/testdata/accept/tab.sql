@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: tabs and form feeds
+select	idfrom	customers

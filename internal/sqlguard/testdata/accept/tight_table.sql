@@ -1,0 +1,4 @@
+-- expect: ACCEPT
+-- guard: tight
+-- covers: a table inside allowlist.read
+select id from orders

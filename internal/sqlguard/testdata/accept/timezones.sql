@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: pg_timezone_names
+select name from pg_timezone_names

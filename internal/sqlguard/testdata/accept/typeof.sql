@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: pg_typeof
+select pg_typeof(id) from customers

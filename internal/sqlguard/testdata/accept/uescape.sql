@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: U& literal with another escape character
+select U&'!0061' UESCAPE '!'

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: U& literal
+select U&'d\0061t\+000061'

@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: names in upper case, which fold
+SELECT ID FROM PUBLIC.CUSTOMERS

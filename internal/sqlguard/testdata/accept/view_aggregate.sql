@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: a view with an aggregate
+select id from order_totals

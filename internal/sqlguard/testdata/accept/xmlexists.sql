@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: FuncCall COERCE_SQL_SYNTAX of XMLEXISTS
+select xmlexists('/a' passing xmlelement(name a))

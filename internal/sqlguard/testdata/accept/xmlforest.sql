@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: XmlExpr IS_XMLFOREST
+select xmlforest(id, name as n) from customers

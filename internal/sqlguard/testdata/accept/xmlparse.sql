@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: XmlExpr IS_XMLPARSE
+select xmlparse(content 'a')

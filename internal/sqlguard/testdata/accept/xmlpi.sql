@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: XmlExpr IS_XMLPI
+select xmlpi(name php, 'x')

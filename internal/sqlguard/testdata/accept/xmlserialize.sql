@@ -1,0 +1,3 @@
+-- expect: ACCEPT
+-- covers: XmlSerialize
+select xmlserialize(content xmlelement(name a) as text)

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterCollationStmt
+alter collation "de_DE" refresh version

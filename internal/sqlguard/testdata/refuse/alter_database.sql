@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterDatabaseStmt
+alter database d connection limit 1

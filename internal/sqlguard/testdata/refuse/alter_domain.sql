@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterDomainStmt
+alter domain d set not null

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterEnumStmt
+alter type t add value 'b'

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterEventTrigStmt
+alter event trigger e disable

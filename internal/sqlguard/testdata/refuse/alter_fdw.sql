@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterFdwStmt
+alter foreign data wrapper w no handler

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterFunctionStmt
+alter function f() security definer

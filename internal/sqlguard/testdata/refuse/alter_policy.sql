@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterPolicyStmt
+alter policy p on orders using (true)

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterRoleStmt
+alter role x superuser

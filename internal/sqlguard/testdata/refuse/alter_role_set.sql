@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterRoleSetStmt
+alter role x set search_path = secret

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterSeqStmt
+alter sequence ids restart

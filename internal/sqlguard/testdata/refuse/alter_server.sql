@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterForeignServerStmt
+alter server s version '2'

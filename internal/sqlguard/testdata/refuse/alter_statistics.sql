@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterStatsStmt
+alter statistics s set statistics 100

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterSubscriptionStmt
+alter subscription s disable

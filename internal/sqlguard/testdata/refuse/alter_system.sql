@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterSystemStmt
+alter system set fsync = off

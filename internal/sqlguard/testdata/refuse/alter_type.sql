@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterTypeStmt
+alter type t set (storage = plain)

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterUserMappingStmt
+alter user mapping for joe server s options (set password 'x')

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: VacuumRelation
+analyze orders (id)

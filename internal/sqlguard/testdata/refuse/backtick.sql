@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: back quotes
+select `id` from orders

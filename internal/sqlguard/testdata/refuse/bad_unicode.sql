@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a wrong Unicode escape
+select U&'\zzzz'

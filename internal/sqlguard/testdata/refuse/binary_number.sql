@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a binary number that older servers read as a name
+select 0b11

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: ClosePortalStmt
+close c

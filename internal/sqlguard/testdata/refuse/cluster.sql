@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: ClusterStmt
+cluster orders using i

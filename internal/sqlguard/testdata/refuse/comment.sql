@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CommentStmt
+comment on table orders is 'x'

@@ -1,0 +1,4 @@
+-- expect: EMPTY_STATEMENT
+-- covers: a comment and semicolons
+/* ; */ ; -- ;
+;

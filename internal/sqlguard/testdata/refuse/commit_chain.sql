@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: TransactionStmt.chain
+commit and chain

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: TransactionStmt TRANS_STMT_COMMIT_PREPARED
+commit prepared 'a'

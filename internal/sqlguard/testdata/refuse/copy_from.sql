@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CopyStmt.is_from, CopyStmt.where_clause
+copy orders from stdin where id > 1

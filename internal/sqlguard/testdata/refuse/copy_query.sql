@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CopyStmt.query
+copy (select 1) to '/tmp/x'

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateAmStmt
+create access method m type index handler h

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateTableAsStmt over ExecuteStmt
+create table x as execute a

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateCastStmt
+create cast (int as text) with function f(int)

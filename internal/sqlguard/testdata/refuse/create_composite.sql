@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CompositeTypeStmt
+create type t as (a int)

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreatedbStmt
+create database d

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateDomainStmt, Constraint
+create domain d as int check (value > 0)

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateEnumStmt
+create type t as enum ('a')

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateEventTrigStmt
+create event trigger e on ddl_command_start execute function f()

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateFdwStmt
+create foreign data wrapper w handler h

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateForeignTableStmt
+create foreign table x (id int) server s

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateFunctionStmt, FunctionParameter
+create function f(a int) returns int language sql as 'select 1'

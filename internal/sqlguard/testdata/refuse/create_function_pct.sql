@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: TypeName.pct_type
+create function f(a orders.id%type) returns int return 1

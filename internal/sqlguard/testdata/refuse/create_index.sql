@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: IndexStmt, IndexElem
+create index on orders (status)

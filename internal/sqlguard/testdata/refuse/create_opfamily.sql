@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateOpFamilyStmt
+create operator family f using btree

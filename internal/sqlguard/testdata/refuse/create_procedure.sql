@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateFunctionStmt.is_procedure
+create procedure p() language sql as 'select 1'

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreatePublicationStmt, PublicationObjSpec, PublicationTable
+create publication p for table orders where (id > 1)

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateRangeStmt
+create type t as range (subtype = int)

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateRoleStmt
+create role x superuser password 'y'

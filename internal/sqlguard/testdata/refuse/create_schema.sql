@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateSchemaStmt, RoleSpec
+create schema x authorization joe

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateTableSpaceStmt
+create tablespace x location '/x'

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateTransformStmt
+create transform for int language plperl (from sql with function f(internal))

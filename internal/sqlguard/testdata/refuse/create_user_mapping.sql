@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateUserMappingStmt
+create user mapping for joe server s options (password 'x')

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterDatabaseRefreshCollStmt
+alter database d refresh collation version

@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: another database, for writing
+select dblink_exec('x', 'drop table orders')

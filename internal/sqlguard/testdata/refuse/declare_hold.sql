@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DeclareCursorStmt WITH HOLD
+declare c cursor with hold for select 1

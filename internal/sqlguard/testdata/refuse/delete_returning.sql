@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DeleteStmt.returning_list
+delete from orders returning *

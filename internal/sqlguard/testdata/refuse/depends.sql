@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterObjectDependsStmt
+alter function f() depends on extension dblink

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DiscardStmt DISCARD_PLANS
+discard plans

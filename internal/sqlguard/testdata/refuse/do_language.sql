@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DoStmt with LANGUAGE
+do language plpgsql 'begin delete from orders; end'

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DropStmt DROP_CASCADE
+drop schema public cascade

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DropStmt.concurrent
+drop index concurrently idx

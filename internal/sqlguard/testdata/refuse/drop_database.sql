@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DropdbStmt
+drop database d (force)

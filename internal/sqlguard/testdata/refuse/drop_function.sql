@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DropStmt OBJECT_FUNCTION
+drop function f(int)

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DropOwnedStmt
+drop owned by joe

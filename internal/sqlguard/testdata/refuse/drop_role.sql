@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: DropRoleStmt
+drop role x

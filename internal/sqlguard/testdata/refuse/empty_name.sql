@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: an empty quoted name
+select ""

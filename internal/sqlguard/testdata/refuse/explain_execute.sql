@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: ExplainStmt over ExecuteStmt
+explain analyze execute a

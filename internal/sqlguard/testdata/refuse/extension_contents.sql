@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterExtensionContentsStmt
+alter extension dblink add table orders

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: FetchStmt.ismove
+move all from c

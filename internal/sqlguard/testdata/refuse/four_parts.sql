@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a function name of four parts
+select a.b.c.d()

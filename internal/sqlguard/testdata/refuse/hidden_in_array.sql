@@ -1,0 +1,3 @@
+-- expect: TABLE_NOT_ALLOWLISTED
+-- covers: a hidden relation in ARRAY(…)
+select array(select rolname from pg_authid)

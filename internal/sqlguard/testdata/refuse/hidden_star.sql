@@ -1,0 +1,3 @@
+-- expect: TABLE_NOT_ALLOWLISTED
+-- covers: a hidden relation behind *
+select * from pg_authid *

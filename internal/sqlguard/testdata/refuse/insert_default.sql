@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: SetToDefault
+insert into orders (id) values (default)

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: IS JSON on a server before it
+select data is json from customers

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: SQL/JSON on a server that reads it otherwise
+select json_array(1)

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: TableLikeClause
+create table x (like orders including all)

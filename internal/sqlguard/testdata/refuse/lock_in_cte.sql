@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: LockingClause in a CTE
+with x as (select * from orders for update) select * from x

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: LockingClause LockWaitSkip
+select * from orders for no key update skip locked

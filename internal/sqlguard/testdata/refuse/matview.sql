@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateTableAsStmt OBJECT_MATVIEW
+create materialized view m as select 1

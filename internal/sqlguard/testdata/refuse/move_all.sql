@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterTableMoveAllStmt
+alter table all in tablespace a set tablespace b

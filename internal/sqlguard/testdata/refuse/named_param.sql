@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a named parameter
+select * from orders where id = :id

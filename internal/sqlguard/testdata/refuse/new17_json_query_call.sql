@@ -1,0 +1,4 @@
+-- expect: INVALID_INPUT
+-- says: 17
+-- covers: grammar of Postgres 17: JSON_QUERY that is read as a call
+select json_query('[]', '$')

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: NotifyStmt.payload
+notify a, 'b'

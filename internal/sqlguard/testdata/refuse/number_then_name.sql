@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a number that runs into a name
+select 1a

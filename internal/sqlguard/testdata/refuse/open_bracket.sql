@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: an open bracket
+select (1

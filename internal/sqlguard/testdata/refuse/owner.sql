@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterOwnerStmt
+alter schema public owner to joe

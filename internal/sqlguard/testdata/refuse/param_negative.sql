@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a parameter with a sign inside
+select $-1

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: PartitionSpec, PartitionElem
+create table x (id int) partition by range (id)

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a command of psql
+\d orders

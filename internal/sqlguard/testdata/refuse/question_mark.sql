@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a parameter of another driver
+select * from orders where id = ?

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: ReassignOwnedStmt
+reassign owned by joe to jane

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: RefreshMatViewStmt
+refresh materialized view mat

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: ReindexStmt
+reindex table orders

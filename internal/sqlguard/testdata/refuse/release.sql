@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: TransactionStmt TRANS_STMT_RELEASE
+release savepoint a

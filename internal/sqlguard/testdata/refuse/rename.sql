@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: RenameStmt
+alter table orders rename to o

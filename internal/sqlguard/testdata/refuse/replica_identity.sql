@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: ReplicaIdentityStmt
+alter table orders replica identity full

@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: makes a replication origin
+select pg_replication_origin_create('x')

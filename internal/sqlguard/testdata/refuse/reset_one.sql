@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: VariableSetStmt VAR_RESET
+reset work_mem

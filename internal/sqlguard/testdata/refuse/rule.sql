@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: RuleStmt
+create rule r as on insert to orders do instead nothing

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: ConstraintsSetStmt
+set constraints all deferred

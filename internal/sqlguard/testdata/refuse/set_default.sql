@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: VariableSetStmt VAR_SET_DEFAULT
+set work_mem to default

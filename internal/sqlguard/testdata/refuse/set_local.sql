@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: VariableSetStmt.is_local
+set local statement_timeout = 0

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterObjectSchemaStmt
+alter table orders set schema app

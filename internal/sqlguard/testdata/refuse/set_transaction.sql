@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: VariableSetStmt VAR_SET_MULTI
+set transaction read write

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: half of a surrogate pair
+select U&'\d800'

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: CreateStmt ONCOMMIT_DROP
+create temp table x (a int) on commit drop

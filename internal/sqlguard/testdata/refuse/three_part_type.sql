@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a type name of three parts
+select 'x'::a.b.c

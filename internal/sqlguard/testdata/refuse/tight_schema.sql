@@ -1,0 +1,4 @@
+-- expect: TABLE_NOT_ALLOWLISTED
+-- guard: tight
+-- covers: a table outside allowlist.read
+select * from secret.salaries

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: TruncateStmt.restart_seqs
+truncate orders restart identity cascade

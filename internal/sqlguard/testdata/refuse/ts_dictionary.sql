@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: AlterTSDictionaryStmt
+alter text search dictionary d (stopwords = 'x')

@@ -1,0 +1,3 @@
+-- expect: MULTI_STATEMENT
+-- covers: a read in front of a DROP
+select 1; drop table orders

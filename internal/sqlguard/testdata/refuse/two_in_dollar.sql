@@ -1,0 +1,3 @@
+-- expect: MULTI_STATEMENT
+-- covers: a semicolon behind a dollar quote
+select $a$;$a$; select 2

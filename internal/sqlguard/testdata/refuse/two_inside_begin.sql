@@ -1,0 +1,3 @@
+-- expect: MULTI_STATEMENT
+-- covers: BEGIN … COMMIT around a read
+begin; select 1; commit

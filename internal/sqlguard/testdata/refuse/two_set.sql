@@ -1,0 +1,3 @@
+-- expect: MULTI_STATEMENT
+-- covers: SET in front of a read
+set role x; select 1

@@ -1,0 +1,3 @@
+-- expect: MULTI_STATEMENT
+-- covers: VALUES and TABLE
+values (1); table orders

@@ -1,0 +1,3 @@
+-- expect: INVALID_TABLE_NAME
+-- covers: a table outside the search path
+select * from t

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a function in a schema that has none of that name
+select app.lower('x')

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a comment without an end
+select 1 /* a /* b */

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a dollar quote without an end
+select $a$ x $b$

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a quoted name without an end
+select "abc

@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a literal without an end
+select 'abc

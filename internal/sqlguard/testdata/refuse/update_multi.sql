@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: MultiAssignRef
+update orders set (id, status) = (select 1, 'x')

@@ -1,0 +1,3 @@
+-- expect: NOT_SELECT
+-- covers: VacuumStmt.options
+vacuum (full, analyze) orders

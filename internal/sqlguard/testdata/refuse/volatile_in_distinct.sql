@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: a volatile function in DISTINCT ON
+select distinct on (touch(id)) id from orders

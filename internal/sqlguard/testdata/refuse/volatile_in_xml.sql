@@ -1,0 +1,3 @@
+-- expect: FUNCTION_NOT_ALLOWED
+-- covers: a volatile function in XMLFOREST
+select xmlforest(app.boom() as a)

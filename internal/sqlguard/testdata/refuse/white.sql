@@ -1,0 +1,4 @@
+-- expect: EMPTY_STATEMENT
+-- covers: only white space
+ 	
+ 

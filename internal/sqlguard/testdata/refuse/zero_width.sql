@@ -1,0 +1,3 @@
+-- expect: INVALID_INPUT
+-- covers: a zero width space
+select 1​ from customers
