@@ -112,6 +112,9 @@ SELECT hit.ord, pg_catalog.json_build_object(
   'Inherited', c.relhassubclass,
   'HasInsteadOf', EXISTS (
     SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 64 <> 0),
+  'Rules', (
+    SELECT pg_catalog.json_agg(pg_catalog.json_build_object('Name', w.rulename, 'Event', pg_catalog.ascii(w.ev_type::text)) ORDER BY w.rulename)
+    FROM pg_catalog.pg_rewrite w WHERE c.relhasrules AND w.ev_class = c.oid AND w.ev_type <> '1' AND w.ev_enabled IN ('O', 'A')),
   'Updatable', CASE WHEN c.relkind IN ('r', 'p') THEN 28 -- INSERT 8, UPDATE 4, DELETE 16; the function would take a lock
                     WHEN c.relkind IN ('v', 'f') THEN pg_catalog.pg_relation_is_updatable(c.oid, true) ELSE 0 END,
   'Closure', (SELECT pg_catalog.json_agg(k.oid::bigint ORDER BY k.oid) FROM closure k WHERE k.root = c.oid)

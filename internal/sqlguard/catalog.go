@@ -72,10 +72,18 @@ type Relation struct {
 	// HasInsteadOf says that a view has INSTEAD OF triggers; Updatable is pg_relation_is_updatable(oid, true).
 	HasInsteadOf bool
 	Updatable    int32
+	// Rules are the rewrite rules in force, apart from that of a view's SELECT.
+	Rules []Rule
 	// Closure holds the OIDs that name resolution and planning may lock for this relation: itself,
 	// inheritance children and partitions, indexes and toast tables of these, everything below a view and
 	// the same of that, and relations named by row-security policies.
 	Closure []uint32
+}
+
+// Rule is one rule of pg_rewrite. Event is its ev_type: 2 UPDATE, 3 INSERT, 4 DELETE.
+type Rule struct {
+	Name  string
+	Event byte
 }
 
 // Privileges are those of the pool's role; Update is true if any column may be updated.

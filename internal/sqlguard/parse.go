@@ -17,6 +17,11 @@ import (
 func parse(what, text string) ([]*pg.Node, error) {
 	result, err := pg.Parse(text)
 	if err != nil {
+		if tokens, scanErr := scan(what, text); scanErr == nil {
+			if newer := newerRefusal(what, tokens); newer != nil {
+				return nil, newer
+			}
+		}
 		return nil, syntaxRefusal(what, text, err)
 	}
 	stmts := make([]*pg.Node, 0, len(result.Stmts))
@@ -92,7 +97,7 @@ func syntaxRefusal(what, text string, err error) error {
 		return refusal.New(refusal.InvalidInput, fmt.Sprintf("The %s is nested too deeply.", what),
 			"Write it flatter; a long list of values fits one array parameter: `column = ANY($1)`.")
 	}
-	hint := "Correct the SQL. The parser here knows the grammar of Postgres 16; syntax that is new in 17 or 18 is not taken."
+	hint := "Correct the SQL. " + grammarHint
 	if odd := oddSpace(text); odd != "" {
 		hint = fmt.Sprintf("The text holds the invisible character %s, which Postgres takes for part of a name; remove it.", odd)
 	}

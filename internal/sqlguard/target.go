@@ -106,6 +106,9 @@ func (g *Guard) writable(rel Relation, class Class) error {
 		}
 		return notWritable(rel, "is not in the write allowlist", hint)
 	}
+	if err := ruled(rel, class); err != nil {
+		return err
+	}
 	switch rel.Kind {
 	case 'r', 'p':
 		if rel.HasForeignPartition {
@@ -122,6 +125,29 @@ func (g *Guard) writable(rel Relation, class Class) error {
 		return notWritable(rel, "is a sequence", "Sequences advance by themselves; name a table.")
 	}
 	return notWritable(rel, "is not a table or an updatable view", "Name a table.")
+}
+
+// ruled refuses a statement that a rewrite rule would turn into another, or add others to: what then runs was
+// never judged, and Postgres takes only some rules where the statement stands for a preview (inside WITH).
+// See TestRulesAreSaid.
+func ruled(rel Relation, class Class) error {
+	event := map[Class]byte{Update: '2', Insert: '3', Delete: '4'}[class]
+	var names []string
+	for _, r := range rel.Rules {
+		if r.Event == event {
+			names = append(names, QuoteIdent(r.Name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	what := "rule"
+	if len(names) > 1 {
+		what = "rules"
+	}
+	return notWritable(rel, fmt.Sprintf("has the rewrite %s %s on %s, so the database would run something else than the statement says",
+		what, strings.Join(names, ", "), strings.ToUpper(string(class))),
+		"Write to the tables that it leads to, or ask the operator to replace it by a trigger, whose changes a preview shows.")
 }
 
 func (g *Guard) writableView(rel Relation, class Class) error {

@@ -253,6 +253,11 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 			f.fail(unsupported("TABLESPACE is the operator's choice", "Leave it out."))
 			return
 		}
+		for _, e := range n.Exclusions { // pairs of an index element and an operator's name
+			if pair := e.GetList().GetItems(); len(pair) == 2 {
+				f.addOperator(pair[1].GetList().GetItems())
+			}
+		}
 	case *pg.SetToDefault:
 		f.fail(refusal.New(refusal.InvalidInput, "DEFAULT stands where only an expression can.",
 			`DEFAULT is taken alone, as the value of a column in set_expressions.`))
