@@ -319,7 +319,7 @@ const maxSummaryComment = 120
 func (e *entry) described() (_ Described, err error) {
 	out := Described{Schema: e.Schema, Table: e.Table}
 	if e.details != nil {
-		out.Entry, err = plain(full{
+		out.Entry, err = lineJSON(full{
 			Schema: e.Schema, Table: e.Table, Kind: e.Kind, Comment: e.Comment, RowCountEstimate: e.RowCountEstimate,
 			Writable: e.Writable, WriteLimits: e.limits, details: e.details,
 		})
@@ -334,12 +334,12 @@ func (e *entry) described() (_ Described, err error) {
 			short.Comment = &c
 		}
 	}
-	out.Summary, err = plain(short)
+	out.Summary, err = lineJSON(short)
 	return out, err
 }
 
-// plain is v as JSON of one line, with the < and > that definitions hold.
-func plain(v any) (json.RawMessage, error) {
+// lineJSON is v as JSON of one line, with the < and > that definitions hold.
+func lineJSON(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
