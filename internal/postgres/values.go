@@ -165,8 +165,8 @@ func digits(v []byte) int {
 
 const hexDigits = "0123456789abcdef"
 
-// plain tells the bytes that stand in a JSON string as they are.
-var plain = func() (table [256]bool) {
+// verbatim tells the bytes that stand in a JSON string as they are.
+var verbatim = func() (table [256]bool) {
 	for c := 0x20; c < 0x7f; c++ {
 		table[c] = c != '"' && c != '\\'
 	}
@@ -179,7 +179,7 @@ func quoteJSON(out, v []byte) []byte {
 	out = append(out, '"')
 	for len(v) > 0 {
 		n := 0
-		for n < len(v) && plain[v[n]] {
+		for n < len(v) && verbatim[v[n]] {
 			n++
 		}
 		out = append(out, v[:n]...)
