@@ -32,8 +32,16 @@ func (r reads) Query(ctx context.Context, st *sqlguard.Statement, l tools.QueryL
 }
 
 // Explain implements tools.Reads.
-func (r reads) Explain(ctx context.Context, st *sqlguard.Statement, timeout time.Duration) (json.RawMessage, error) {
-	return r.pool.Explain(ctx, st, timeout)
+func (r reads) Explain(ctx context.Context, st *sqlguard.Statement, timeout time.Duration) (*tools.Explained, error) {
+	e, err := r.pool.Explain(ctx, st, timeout, r.guard.CanRead)
+	if err != nil {
+		return nil, err
+	}
+	out := &tools.Explained{Plan: e.Plan, Scanned: make([]tools.Scanned, len(e.Scanned))}
+	for i, t := range e.Scanned {
+		out.Scanned[i] = tools.Scanned(t)
+	}
+	return out, nil
 }
 
 // Describe implements tools.Reads.

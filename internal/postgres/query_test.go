@@ -301,16 +301,16 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.PG.Exec(t, "CREATE TABLE x (id int PRIMARY KEY); GRANT SELECT ON x TO readonly")
-	plan, err := b.DB.Readonly().Explain(t.Context(), guarded(t, b.DB.Readonly(), "SELECT * FROM x WHERE id = $1", "5"), time.Second)
+	plan, err := b.DB.Readonly().Explain(t.Context(), guarded(t, b.DB.Readonly(), "SELECT * FROM x WHERE id = $1", "5"), time.Second, everything)
 	require.NoError(t, err)
 	var nodes []struct {
 		Plan map[string]any `json:"Plan"`
 	}
-	require.NoError(t, json.Unmarshal(plan, &nodes))
+	require.NoError(t, json.Unmarshal(plan.Plan, &nodes))
 	require.Len(t, nodes, 1)
 	require.Contains(t, nodes[0].Plan, "Total Cost")
 
-	_, err = b.DB.Readonly().Explain(t.Context(), guarded(t, b.DB.Readonly(), "SELECT nope FROM x"), time.Second)
+	_, err = b.DB.Readonly().Explain(t.Context(), guarded(t, b.DB.Readonly(), "SELECT nope FROM x"), time.Second, everything)
 	require.True(t, refusal.Is(err, refusal.ExplainFailed), "%v", err)
 	require.ErrorContains(t, err, "at character 8")
 }
@@ -327,9 +327,9 @@ func TestReadsAreNotCompiled(t *testing.T) {
 	require.Equal(t, `[["off"]]`, asJSON(t, mustQuery(t, b, "SELECT current_setting('jit')")))
 
 	const sql = "SELECT k, count(*) FROM x WHERE id > 17 GROUP BY k ORDER BY 2"
-	plan, err := b.DB.Readonly().Explain(t.Context(), guarded(t, b.DB.Readonly(), sql), time.Second)
+	plan, err := b.DB.Readonly().Explain(t.Context(), guarded(t, b.DB.Readonly(), sql), time.Second, everything)
 	require.NoError(t, err)
-	require.NotContains(t, string(plan), "JIT")
+	require.NotContains(t, string(plan.Plan), "JIT")
 	cost := func(plan string) any {
 		var nodes []struct {
 			Plan map[string]any `json:"Plan"`
@@ -344,5 +344,5 @@ func TestReadsAreNotCompiled(t *testing.T) {
 	if string(replies[0].Results[1].Rows[0][0]) == "t" { // not every build has it
 		require.Contains(t, compiled, "JIT")
 	}
-	require.Equal(t, cost(compiled), cost(string(plan)))
+	require.Equal(t, cost(compiled), cost(string(plan.Plan)))
 }

@@ -143,7 +143,7 @@ func TestStaleReadsAreTriedAgain(t *testing.T) {
 		st, err := guard.Read(t.Context(), pool.Catalog(), c.sql, nil)
 		require.NoError(t, err, c.name)
 		b.PG.Exec(t, c.change)
-		_, err = pool.Explain(t.Context(), st, 0)
+		_, err = pool.Explain(t.Context(), st, 0, everything)
 		require.ErrorIs(t, err, wire.ErrStaleCatalog, c.name)
 		is(refusal.ExplainFailed, err, "explained")
 		_, err = pool.Query(t.Context(), st, postgres.QueryLimits{})

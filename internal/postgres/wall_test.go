@@ -165,7 +165,7 @@ func TestWitnessKnowsWhatBelongs(t *testing.T) {
 		require.NoError(t, err, sql)
 		_, err = b.Readonly().Query(t.Context(), st, postgres.QueryLimits{})
 		require.NoError(t, err, sql)
-		_, err = b.Readonly().Explain(t.Context(), st, 0)
+		_, err = b.Readonly().Explain(t.Context(), st, 0, everything)
 		require.NoError(t, err, sql)
 	}
 }

@@ -263,7 +263,7 @@ func TestS02NothingBySimpleProtocol(t *testing.T) {
 	require.False(t, w.sent("SELECT 1\x00"))
 
 	mustQuery(t, b, "SELECT id FROM s02 WHERE id = any($1)", "[1]")
-	_, err = b.Readonly().Explain(t.Context(), guarded(t, b.Readonly(), "SELECT id FROM s02"), 0)
+	_, err = b.Readonly().Explain(t.Context(), guarded(t, b.Readonly(), "SELECT id FROM s02"), 0, everything)
 	require.NoError(t, err)
 	_, err = b.Readonly().Describe(t.Context(), postgres.DescribeRequest{Full: true, MayRead: everything, MayWrite: everything})
 	require.NoError(t, err)

@@ -30,8 +30,8 @@ type RowGuard interface {
 type Reads interface {
 	// Query runs a statement of class Read in a READ ONLY transaction that is rolled back.
 	Query(ctx context.Context, st *sqlguard.Statement, limits QueryLimits) (*QueryResult, error)
-	// Explain returns Postgres' own plan as JSON, without running the statement.
-	Explain(ctx context.Context, st *sqlguard.Statement, timeout time.Duration) (json.RawMessage, error)
+	// Explain plans the statement, without running it.
+	Explain(ctx context.Context, st *sqlguard.Statement, timeout time.Duration) (*Explained, error)
 	// Describe lists what the read allowlist shows, ordered by schema and name.
 	Describe(ctx context.Context, req DescribeRequest) ([]Described, error)
 }
@@ -51,6 +51,22 @@ type QueryResult struct {
 	Truncated bool
 	Shortened []string
 	Hint      string
+}
+
+// Explained is Postgres' own plan as JSON, and the tables that it may name.
+type Explained struct {
+	Plan    json.RawMessage
+	Scanned []Scanned
+}
+
+// Scanned is one table of a plan: its size, and its rows where it was ever analysed. Root is the
+// partitioned table that it is a partition of, else empty. A hidden one is not named to the agent.
+type Scanned struct {
+	Schema, Name     string
+	Bytes            int64
+	Rows             *int64
+	RootSchema, Root string
+	Hidden           bool
 }
 
 // DescribeRequest names what to describe, as Postgres spells it; empty means everything. Full asks

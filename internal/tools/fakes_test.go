@@ -66,6 +66,7 @@ type reads struct {
 	limits   tools.QueryLimits
 	result   *tools.QueryResult
 	plan     json.RawMessage
+	scanned  []tools.Scanned
 	describe func(tools.DescribeRequest) []tools.Described
 	asked    []tools.DescribeRequest
 	errs     []error // given out one per call
@@ -88,9 +89,9 @@ func (r *reads) Query(_ context.Context, st *sqlguard.Statement, l tools.QueryLi
 	return r.result, nil
 }
 
-func (r *reads) Explain(_ context.Context, st *sqlguard.Statement, _ time.Duration) (json.RawMessage, error) {
+func (r *reads) Explain(_ context.Context, st *sqlguard.Statement, _ time.Duration) (*tools.Explained, error) {
 	r.queries = append(r.queries, st)
-	return r.plan, r.next()
+	return &tools.Explained{Plan: r.plan, Scanned: r.scanned}, r.next()
 }
 
 func (r *reads) Describe(_ context.Context, req tools.DescribeRequest) ([]tools.Described, error) {
