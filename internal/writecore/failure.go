@@ -60,7 +60,7 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 		return ctx.Err()
 	}
 	if r.Err.SQLState == "55P03" {
-		return w.lockTimeout(st)
+		return w.lockTimeout(st, sc.blockers)
 	}
 	if r.Err.SQLState == "42501" && st.Class() == sqlguard.DDL {
 		return w.notOwner(r.Err)
@@ -72,14 +72,15 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: sc.timeout})
 }
 
-func (w *TwoPhaseWrite) lockTimeout(st *sqlguard.Statement) error {
+// lockTimeout names who was in the way (TestLockTimeoutNamesWhoBlocks).
+func (w *TwoPhaseWrite) lockTimeout(st *sqlguard.Statement, by []blocker) error {
 	bound, setting := w.o.LockTimeout, "write.lockTimeoutMs"
 	if st.Class() == sqlguard.DDL && migrationLock < bound {
 		bound, setting = migrationLock, "a migration waits no longer, whatever write.lockTimeoutMs is"
 	}
 	return refusal.New(refusal.LockTimeout,
-		fmt.Sprintf("Another session holds a lock that this statement needs, and did not give it up within %d ms (%s). Nothing was changed.", bound.Milliseconds(), setting),
-		"Try again later, or ask the person who runs the database which transaction is open.")
+		fmt.Sprintf("Another session holds a lock that this statement needs, and did not give it up within %d ms (%s)%s. Nothing was changed.", bound.Milliseconds(), setting, whoBlocks(by)),
+		"Try again later, or ask the person who runs the database to end the transaction that is open.")
 }
 
 // notOwner explains a migration that its role may not make.

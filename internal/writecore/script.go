@@ -19,6 +19,8 @@ type script struct {
 	wire.Script
 	// timeout names the setting that bounds the statement, for the refusal that says so.
 	timeout string
+	// blockers are who was seen in its way.
+	blockers []blocker
 }
 
 // cell is the text of one value, "" for NULL or a missing one.
@@ -112,7 +114,9 @@ func (w *TwoPhaseWrite) send(ctx context.Context, s Session, sc *script, end boo
 	if end {
 		segments = append(segments, closing(s.ServerVersion())...)
 	}
+	stop := w.watch(ctx, s.PID())
 	replies, err := s.Flush(ctx, segments...)
+	sc.blockers = stop()
 	if err != nil {
 		return wire.Reply{}, lost(err)
 	}

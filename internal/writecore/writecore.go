@@ -48,6 +48,12 @@ type Session interface {
 	Flusher
 	Codec
 	Server
+	Backend
+}
+
+// Backend tells which process serves the connection, as far as that is known.
+type Backend interface {
+	PID() uint32 // 0 = not known
 }
 
 // Server tells what the other end is.
