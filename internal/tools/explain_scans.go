@@ -40,13 +40,11 @@ func readNodes(explained json.RawMessage) (*node, error) {
 
 // scan is what sequential scans are expected to read of one table.
 type scan struct {
-	name        string
-	bytes, rows float64
-	whole       int64 // bytes of all that is scanned
-	partitions  int
-	unknown     bool // some of it was never analysed
-	filtered    bool
-	hidden      bool
+	name     string
+	parts    map[string]float64 // by table or partition, the largest part that one scan reads
+	tables   map[string]Scanned
+	filtered bool
+	hidden   bool
 }
 
 // seqScans warns of the sequential scans that read much: those of sub-plans, CTEs, parallel workers and
@@ -76,15 +74,18 @@ func seqScans(root *node, tables []Scanned) []plan.Warning {
 		}
 		s := scans[name]
 		if s == nil {
-			s = &scan{name: name, hidden: t.Hidden}
+			s = &scan{name: name, hidden: t.Hidden, parts: map[string]float64{}, tables: map[string]Scanned{}}
 			scans[name], order = s, append(order, name)
 		}
-		s.add(n, t, part)
+		leaf := sqlguard.QuoteName(t.Schema, t.Name)
+		s.tables[leaf], s.parts[leaf] = t, max(s.parts[leaf], part)
+		s.filtered = s.filtered || n.Filter != ""
 	})
 	warnings := []plan.Warning{}
 	for _, name := range order {
-		if s := scans[name]; s.bytes >= seqScanBytes || s.rows >= seqScanRows {
-			warnings = append(warnings, plan.Warning{Code: plan.WarnSeqScan, Message: s.message()})
+		s := scans[name]
+		if bytes, rows, unknown := s.reads(); bytes >= seqScanBytes || rows >= seqScanRows {
+			warnings = append(warnings, plan.Warning{Code: plan.WarnSeqScan, Message: s.message(bytes, rows, unknown)})
 		}
 	}
 	return warnings
@@ -104,45 +105,39 @@ func largest(list []Scanned) (Scanned, bool) {
 	return out, true
 }
 
-func (s *scan) add(n *node, t Scanned, part float64) {
-	s.bytes += part * float64(t.Bytes)
-	s.whole += t.Bytes
-	if t.Rows == nil {
-		s.unknown = true
-	} else {
-		s.rows += part * float64(*t.Rows)
+// reads adds the parts up. unknown says that some of it was never analysed.
+func (s *scan) reads() (bytes, rows float64, unknown bool) {
+	for leaf, part := range s.parts {
+		t := s.tables[leaf]
+		bytes += part * float64(t.Bytes)
+		if t.Rows == nil {
+			unknown = true
+		} else {
+			rows += part * float64(*t.Rows)
+		}
 	}
-	if t.Root != "" {
-		s.partitions++
-	}
-	s.filtered = s.filtered || n.Filter != ""
+	return bytes, rows, unknown
 }
 
-func (s *scan) message() string {
-	what := s.name
-	switch {
-	case s.hidden:
-		what = "a table below a view"
-	case s.partitions == 1:
-		what = "1 partition of " + s.name
-	case s.partitions > 1:
-		what = fmt.Sprintf("%d partitions of %s", s.partitions, s.name)
-	}
-	if !s.hidden {
-		rows := fmt.Sprintf("about %s rows", grouped(int64(math.Round(s.rows))))
-		if s.unknown {
-			rows = "its rows are not known: it was never analysed"
-			if s.partitions > 1 {
-				rows = "the rows are not known: some were never analysed"
-			}
-		}
-		what += fmt.Sprintf(" (%s; %s)", megabytes(s.bytes), rows)
-	}
+func (s *scan) message(bytes, rows float64, unknown bool) string {
 	advice := "Nothing narrows it down, so every row is read."
 	if s.filtered || s.hidden {
 		advice = "If this runs often, an index on the columns that are compared would help."
 	}
-	return "A sequential scan reads " + what + ". " + advice
+	if s.hidden {
+		return "A sequential scan reads a large table below a view. " + advice
+	}
+	what := s.name
+	for _, t := range s.tables {
+		if t.Root != "" {
+			what = fmt.Sprintf("%d of the partitions of %s", len(s.tables), s.name)
+		}
+	}
+	known := fmt.Sprintf("about %s rows", grouped(int64(math.Round(rows))))
+	if unknown {
+		known = "never analysed, so its rows are not known"
+	}
+	return fmt.Sprintf("A sequential scan reads %s (%s, %s). %s", what, megabytes(bytes), known, advice)
 }
 
 func megabytes(bytes float64) string {
