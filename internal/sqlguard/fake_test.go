@@ -163,7 +163,8 @@ func newFake() *fakeCatalog {
 		percentile_cont mode bool_and bool_or every justify_days numrange daterange overlay num_nonnulls
 		num_nulls to_hex trunc cbrt ln exp gcd jsonb_set jsonb_strip_nulls jsonb_exists array_remove
 		array_to_string string_to_array age_immutable xpath json_object tstzrange int8range
-		pg_column_size_dummy nullif_dummy range_agg overlaps is_normalized normalize xmlexists json_to_recordset`, 'i', "")
+		pg_column_size_dummy nullif_dummy range_agg overlaps is_normalized normalize xmlexists json_to_recordset
+		char_length make_interval tsrange to_tsquery websearch_to_tsquery phraseto_tsquery ts_rank point`, 'i', "")
 	fn("pg_catalog", `now date_trunc age to_char to_date to_timestamp current_setting pg_typeof pg_backend_pid version
 		statement_timestamp transaction_timestamp to_regclass pg_column_size has_table_privilege pg_get_viewdef
 		obj_description table_to_xml schema_to_xml database_to_xml table_to_xml_and_xmlschema pg_stat_get_activity

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	pg "github.com/pganalyze/pg_query_go/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
@@ -29,12 +30,16 @@ func lines(t testing.TB, path string) []string {
 	return out
 }
 
-// paramsFor gives as many values as the highest $n of a text.
+// paramsFor gives as many values as the highest $n of a text, as far as there are ten.
 func paramsFor(text string) []json.RawMessage {
 	n := 0
-	for i := 1; i < 10; i++ {
-		if strings.Contains(text, fmt.Sprintf("$%d", i)) && !strings.Contains(text, fmt.Sprintf("'$%d'", i)) {
-			n = i
+	if tokens, err := pg.Scan(text); err == nil {
+		for _, token := range tokens.Tokens {
+			var number int
+			if token.Token == pg.Token_PARAM && int(token.End) <= len(text) {
+				_, _ = fmt.Sscanf(text[token.Start:token.End], "$%d", &number)
+			}
+			n = max(n, min(number, 10))
 		}
 	}
 	out := make([]json.RawMessage, n)
@@ -55,8 +60,12 @@ func requireCode(t *testing.T, code refusal.Code, err error) {
 
 func TestWhereAcceptedUnchanged(t *testing.T) {
 	t.Parallel()
-	cat := newFake()
-	for _, where := range lines(t, "testdata/where/accept.txt") {
+	cat, seen := newFake(), map[string]bool{}
+	all := lines(t, "testdata/where/accept.txt")
+	require.GreaterOrEqual(t, len(all), 500)
+	for _, where := range all {
+		require.False(t, seen[where], "%s is there twice", where)
+		seen[where] = true
 		params := paramsFor(where)
 		d, err := openGuard().Delete(context.Background(), cat, DeleteSpec{Table: "customers", Where: where, Params: params})
 		require.NoError(t, err, "%s", where)
@@ -75,10 +84,15 @@ func TestWhereAcceptedUnchanged(t *testing.T) {
 
 func TestWhereRefused(t *testing.T) {
 	t.Parallel()
-	cat := newFake()
+	cat, attacks, seen := newFake(), 0, map[string]bool{}
 	for _, line := range lines(t, "testdata/where/refuse.txt") {
 		code, where, ok := strings.Cut(line, "\t")
 		require.True(t, ok, line)
+		require.False(t, seen[line], "%s is there twice", line)
+		seen[line] = true
+		if code != string(refusal.NoWhereClause) {
+			attacks++
+		}
 		where = strings.ReplaceAll(where, `\n`, "\n")
 		d, err := openGuard().Delete(context.Background(), cat, DeleteSpec{Table: "customers", Where: where})
 		require.Error(t, err, "%s became %v", where, d)
@@ -88,6 +102,7 @@ func TestWhereRefused(t *testing.T) {
 		})
 		require.Error(t, err, where)
 	}
+	require.GreaterOrEqual(t, attacks, 100)
 }
 
 func TestWhereLosesCommentsAndLineBreaksOnly(t *testing.T) {
