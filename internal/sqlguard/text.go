@@ -115,15 +115,20 @@ func checkNumbers(what string, tokens []token, version int) error {
 
 // checkReserved refuses names that the statements built around the text use themselves.
 func checkReserved(what string, tokens []token) error {
-	for _, t := range tokens {
-		name := t.text
+	for i, t := range tokens {
 		switch t.kind {
-		case pg.Token_IDENT, pg.Token_UIDENT:
-			name = strings.TrimPrefix(strings.TrimPrefix(fold(name), "u&"), `"`)
+		case pg.Token_IDENT:
+		case pg.Token_UIDENT:
+			// An escape could spell any name, with a character of the text's own choice.
+			if strings.Contains(t.text, `\`) || i+1 < len(tokens) && tokens[i+1].kind == pg.Token_UESCAPE {
+				return refusal.New(refusal.InvalidInput,
+					fmt.Sprintf("The %s spells the name %s with escapes.", what, t.text), "Write the name itself in double quotes.")
+			}
 		default:
 			continue
 		}
-		if strings.HasPrefix(name, reservedPrefix) || (t.kind == pg.Token_UIDENT && strings.Contains(name, `\`)) {
+		name := strings.TrimPrefix(strings.TrimPrefix(fold(t.text), "u&"), `"`)
+		if strings.HasPrefix(name, reservedPrefix) {
 			return refusal.New(refusal.InvalidInput,
 				fmt.Sprintf("The %s uses the name %s; names that start with %s belong to this server.", what, t.text, reservedPrefix),
 				"Use another alias or name; U& escapes in names are not taken here.")
