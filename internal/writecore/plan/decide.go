@@ -44,10 +44,9 @@ func (s *Store) Reject(token Token, actor, reason string) (p Plan, already bool,
 	if err != nil {
 		return p, false, err
 	}
-	err = s.advance(e, Rejected, EventRejected, func(p *Plan) {
-		p.Decision = &Decision{Actor: actorName(actor), Reason: clip(strings.TrimSpace(reason), maxReasonRunes), At: now}
-	})
-	return snapshot(&e.plan), false, err
+	e.plan.Decision = &Decision{Actor: actorName(actor), Reason: clip(strings.TrimSpace(reason), maxReasonRunes), At: now}
+	s.move(e, Rejected, EventRejected) // a no stands even where it cannot be written down
+	return snapshot(&e.plan), false, nil
 }
 
 // Decidable passes the gates of a decision and changes nothing: nil while Approve and Reject may be
