@@ -64,3 +64,8 @@ func (s *Session) Printed(ctx context.Context, sql string, params [][]byte) (wir
 	}
 	return replies[0].Results[f.Index("run")], nil
 }
+
+// FlushRows is Flush; row is called at each row, which is not kept.
+func (s *Session) FlushRows(ctx context.Context, segments []wire.Segment, row func()) ([]wire.Reply, error) {
+	return s.flush(ctx, segments, func(int, int, []wire.Column, [][]byte) { row() })
+}

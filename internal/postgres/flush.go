@@ -88,6 +88,7 @@ func lost(err error) error {
 func (s *Session) receive(p *pgconn.Pipeline, segments []wire.Segment, sink rowSink) ([]wire.Reply, error) {
 	replies := make([]wire.Reply, 0, len(segments))
 	defer s.collector.stop()
+	cancels := cancelsOf(s.pc)
 	for i, segment := range segments {
 		replies = append(replies, wire.Reply{})
 		reply := &replies[i]
@@ -97,6 +98,7 @@ func (s *Session) receive(p *pgconn.Pipeline, segments []wire.Segment, sink rowS
 			if err == nil {
 				switch r := got.(type) {
 				case *pgconn.PipelineSync:
+					cancels.heard()
 					reply.TxStatus = s.pc.TxStatus()
 					synced = true
 					continue
@@ -105,7 +107,7 @@ func (s *Session) receive(p *pgconn.Pipeline, segments []wire.Segment, sink rowS
 					continue
 				case *pgconn.ResultReader:
 					var result wire.Result
-					result, err = readResult(r, i, len(reply.Results), sink)
+					result, err = readResult(r, i, len(reply.Results), sink, cancels)
 					if err == nil {
 						reply.Results = append(reply.Results, result)
 						continue
@@ -118,6 +120,7 @@ func (s *Session) receive(p *pgconn.Pipeline, segments []wire.Segment, sink rowS
 			if !errors.As(err, &pgErr) {
 				return replies, lost(err)
 			}
+			cancels.heard()
 			if reply.Err == nil {
 				reply.Err = serverError(pgErr, prefixOf(segment, len(reply.Results)))
 			}
@@ -129,7 +132,7 @@ func (s *Session) receive(p *pgconn.Pipeline, segments []wire.Segment, sink rowS
 	return replies, nil
 }
 
-func readResult(r *pgconn.ResultReader, segment, step int, sink rowSink) (wire.Result, error) {
+func readResult(r *pgconn.ResultReader, segment, step int, sink rowSink, cancels *cancelHandler) (wire.Result, error) {
 	var result wire.Result
 	fields := r.FieldDescriptions()
 	if len(fields) > 0 {
@@ -139,6 +142,7 @@ func readResult(r *pgconn.ResultReader, segment, step int, sink rowSink) (wire.R
 		}
 	}
 	for r.NextRow() {
+		cancels.alive()
 		if sink != nil {
 			sink(segment, step, result.Columns, r.Values())
 			continue

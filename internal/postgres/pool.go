@@ -72,7 +72,9 @@ func (db *DB) newPool(ctx context.Context, role Role, url string, o Options) (*P
 	// The driver's own handler loses the connection on every cancel; this one asks the server to
 	// stop, so that a ROLLBACK behind still runs.
 	cc.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
-		return &cancelHandler{pc: pc}
+		h := &cancelHandler{pc: pc}
+		pc.CustomData()[cancelKey] = h
+		return h
 	}
 	cc.OnNotice = onNotice
 	cc.MaxProtocolMessageBodyLen = maxMessage

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,7 +18,7 @@ import (
 type QueryLimits struct {
 	Rows    int           // rows returned; 0 = 1000
 	Bytes   int64         // about the size of the rows as JSON; 0 = 1 MiB
-	Timeout time.Duration // statement_timeout, of planning and of running each; 0 = 10 s
+	Timeout time.Duration // of planning and of running each, and a little more of both together; 0 = 10 s
 }
 
 // QueryResult holds rows by columns, every value as JSON (contract, "Values").
@@ -64,6 +65,10 @@ func (p *Pool) Query(ctx context.Context, st *sqlguard.Statement, limits QueryLi
 	for range 4 {
 		q := &query{statement: st, limits: limits}
 		_, err := p.read(ctx, func(s *Session) ([]wire.Reply, error) { return q.run(ctx, s) })
+		if err != nil && q.lost && ctx.Err() == nil {
+			limits.Rows, more = len(q.rows), true // these are known to fit
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -88,17 +93,19 @@ type query struct {
 	rows    [][][]byte
 	cut     map[int][]int // by row, the columns of the cells that were shortened
 	bytes   int64
+	sent    int64 // what came over the wire
 
 	more     bool // there was a row that was not kept
 	stopped  bool // because of the byte bound
 	unproven bool // the second witness did not run
+	lost     bool // the connection was, while it was being stopped: the server went on sending
 	result   *QueryResult
 }
 
 func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	*q = query{statement: q.statement, limits: q.limits, cut: map[int][]int{}}
-	// The server's own timeouts come first; this is for a server that does not answer.
-	bounded, cancel := context.WithTimeout(ctx, 2*q.limits.Timeout+5*time.Second)
+	// statement_timeout is of each FETCH; this is of all, and for a server that does not answer.
+	bounded, cancel := context.WithTimeout(ctx, q.limits.Timeout+2*time.Second)
 	defer cancel()
 	params, err := s.encodeFor(bounded, q.statement, refusal.QueryFailed)
 	if err != nil {
@@ -108,18 +115,18 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	f := newReadFlush(s, q.limits.Timeout)
 	f.resolve(q.statement.SQL(), closure, q.statement.Facts())
 	f.agent("declare", declare, q.statement.SQL(), params)
-	f.Add("fetch", wire.Step{SQL: fmt.Sprintf("FETCH FORWARD %d FROM sw_c", q.limits.Rows+1)})
+	fetch, steps := f.fetch(q.limits.Rows + 1)
 	f.Add("witness2", wire.WitnessScope(closure, q.statement.Scope(), f.mark))
 
-	fetch := f.Index("fetch")
 	running, stop := context.WithCancel(bounded)
 	defer stop()
 	replies, err := f.send(running, s, func(segment, step int, columns []wire.Column, row [][]byte) {
-		if segment == 0 && step == fetch {
+		if segment == 0 && step >= fetch && step < fetch+steps {
 			q.take(columns, row, stop)
 		}
 	})
 	if err != nil {
+		q.lost = q.stopped && errors.Is(err, wire.ErrConnectionLost)
 		return replies, err
 	}
 	reply := replies[0]
@@ -152,7 +159,10 @@ func (q *query) take(columns []wire.Column, row [][]byte, stop func()) {
 		limit = max(int(q.limits.Bytes)/(2*len(row)), 64)
 		size = q.size(row, limit)
 	}
-	if len(q.rows) > 0 && q.bytes+size > q.limits.Bytes {
+	for _, v := range row {
+		q.sent += int64(len(v))
+	}
+	if len(q.rows) > 0 && (q.bytes+size > q.limits.Bytes || q.sent > sentTimes*q.limits.Bytes) {
 		q.more, q.stopped = true, true
 		stop()
 		return
