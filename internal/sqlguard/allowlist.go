@@ -154,7 +154,8 @@ func neverReadable(schema, name string) bool {
 var secretCatalog = set(`pg_stat_activity pg_cursors pg_authid pg_shadow pg_foreign_server
 pg_subscription pg_hba_file_rules pg_ident_file_mappings pg_file_settings pg_replication_origin_status
 pg_stat_replication pg_stat_ssl pg_stat_gssapi pg_stat_wal_receiver pg_stat_subscription
-pg_seclabel pg_seclabels pg_shseclabel pg_db_role_setting`)
+pg_seclabel pg_seclabels pg_shseclabel pg_db_role_setting pg_roles pg_user
+pg_config pg_shmem_allocations pg_backend_memory_contexts`)
 
 var secretCatalogPrefixes = []string{
 	"pg_stats", "pg_statistic", "pg_stat_statements", "pg_prepared_", "pg_user_mapping",

@@ -42,24 +42,25 @@ pg_get_object_address pg_relation_is_publishable pg_get_publication_tables pg_in
 pg_index_has_property pg_filenode_relation pg_get_expr regclassout regclasssend`)
 
 // refusedFunctions are never called from agent text, whatever their volatility: they take SQL, files
-// or table names as text, read other sessions, change the session, or leave something behind a
-// ROLLBACK.
+// or table names as text, read other sessions, change the session, show where the server runs, or leave
+// something behind a ROLLBACK.
 var refusedFunctions = set(`query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml
 cursor_to_xmlschema table_to_xml table_to_xmlschema table_to_xml_and_xmlschema schema_to_xml
 schema_to_xmlschema schema_to_xml_and_xmlschema database_to_xml database_to_xmlschema
-database_to_xml_and_xmlschema ts_stat ts_rewrite_query xpath_table connectby
+database_to_xml_and_xmlschema ts_stat ts_rewrite xpath_table connectby
 loread lowrite pg_stat_file pg_current_logfile set_config setseed setval nextval currval lastval
 pg_notify pg_listening_channels pg_notification_queue_usage
 txid_current txid_current_if_assigned txid_status pg_current_xact_id pg_current_xact_id_if_assigned
 pg_export_snapshot pg_terminate_backend pg_cancel_backend pg_log_backend_memory_contexts
-pg_reload_conf pg_rotate_logfile pg_promote pg_switch_wal pg_create_restore_point
+pg_reload_conf pg_rotate_logfile pg_rotate_logfile_old pg_promote pg_switch_wal pg_create_restore_point
 pg_stat_get_activity pg_hba_file_rules pg_ident_file_mappings
 pg_show_all_file_settings pg_prepared_statement pg_prepared_xact pg_cursor pg_config
 pg_get_replication_slots pg_stat_get_wal_receiver pg_stat_get_wal_senders pg_stat_get_subscription
 pg_stat_get_progress_info pg_mcv_list_items pg_options_to_table pg_get_backend_memory_contexts
 pg_get_shmem_allocations pg_extension_config_dump regclassin regclassrecv get_raw_page
 pg_stats_ext_mcvlist_items brin_summarize_new_values brin_summarize_range brin_desummarize_range
-gin_clean_pending_list pg_import_system_collations currtid2 pg_nextoid`)
+gin_clean_pending_list pg_import_system_collations currtid2 pg_nextoid
+inet_server_addr inet_server_port inet_client_addr inet_client_port pg_tablespace_location`)
 
 var refusedPrefixes = []string{
 	"dblink", "pg_read_", "pg_ls_", "lo_", "pg_file_", "pg_logdir_ls", "pg_advisory_", "pg_try_advisory_",

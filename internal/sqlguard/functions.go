@@ -161,6 +161,9 @@ func (g *Guard) routine(r Routine, via string, v *verdict, m mode) error {
 	if (system || r.Extension != "") && alwaysRefused(r.Name) {
 		return refuseFunction(full)
 	}
+	if r.Schema == "mcp_audit" {
+		return refusal.New(refusal.FunctionNotAllowed, fmt.Sprintf("The function %s belongs to the audit trail.", full), "Read mcp_audit.log where the operator has listed it.")
+	}
 	// A function can read what its caller may not name, and show it, also in an error's text or from
 	// within a subtransaction, where no lock witnesses it. Nothing tells from outside what it reads.
 	if !g.policy.Read.Empty() && !system && r.Extension == "" && r.Schema != "information_schema" && !g.allowsFunction(r) {
@@ -201,7 +204,7 @@ func (g *Guard) routine(r Routine, via string, v *verdict, m mode) error {
 
 func refuseFunction(name string) error {
 	return refusal.New(refusal.FunctionNotAllowed,
-		fmt.Sprintf("The function %s is never called from here: it takes SQL, files or names as text, reads other sessions, or leaves something behind.", name),
+		fmt.Sprintf("The function %s is never called from here: it takes SQL, files or names as text, reads other sessions, shows where the server runs, or leaves something behind.", name),
 		"Write what it does as plain SQL over tables.")
 }
 

@@ -202,7 +202,7 @@ func parseTypeName(s string) *pg.TypeName {
 func (g *Guard) unseen(f *found, v *verdict) error {
 	for _, n := range append(append([]Name{}, f.named...), f.userTypes()...) {
 		if rel, ok := v.facts.Relations[n]; ok {
-			if err := g.readable(rel); err != nil {
+			if err := g.readable(tableOf(rel)); err != nil {
 				return err
 			}
 			v.relyOn(rel)
@@ -289,9 +289,17 @@ func (g *Guard) unseenBy(c call, routines []Routine, v *verdict) error {
 	}
 	// A name that does not exist reveals nothing.
 	if r, known := v.facts.Relations[rel]; known {
-		return g.readable(r)
+		return g.readable(tableOf(r))
 	}
 	return nil
+}
+
+// tableOf is the table of an index, else the relation itself.
+func tableOf(rel Relation) Relation {
+	if (rel.Kind == 'i' || rel.Kind == 'I') && len(rel.Below) == 1 {
+		return Relation{Schema: rel.Below[0].Schema, Name: rel.Below[0].Name, Kind: rel.Below[0].Kind}
+	}
+	return rel
 }
 
 func unseenRefusal(c call, hint string) error {

@@ -178,6 +178,9 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 	if err := g.casts(f, v, m); err != nil {
 		return nil, err
 	}
+	if err := g.settings(f, v); err != nil {
+		return nil, err
+	}
 	if err := g.views(ctx, cat, v, m); err != nil {
 		return nil, err
 	}
@@ -269,7 +272,9 @@ func (g *Guard) readable(rel Relation) error {
 		return nil
 	}
 	hint := "Ask the operator to add it to allowlist.read, or use describe_schema to see what is readable."
-	if neverReadable(rel.Schema, rel.Name) {
+	if rel.Schema == "pg_catalog" && (rel.Name == "pg_roles" || rel.Name == "pg_user") {
+		hint = "It shows the settings of roles, which can hold secrets. pg_get_userbyid, pg_has_role and pg_auth_members give names and memberships."
+	} else if neverReadable(rel.Schema, rel.Name) {
 		hint = "It can show secrets, other sessions' statements or hidden values, and is never readable here."
 	} else if rel.Schema == "pg_catalog" || rel.Schema == "information_schema" {
 		hint = "Use describe_schema for tables, columns, keys and indexes."
