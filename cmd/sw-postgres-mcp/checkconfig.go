@@ -24,7 +24,7 @@ func checkConfigCommand(r *root) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-config",
 		Short: "Check the configuration, the connections and the roles, one line each",
-		Long:  "check-config reads the configuration, connects with both connection strings, checks both roles and the\naudit schema, and prints one line per check. It changes nothing. Exit code 0: all is well; 2: something is not.",
+		Long:  "check-config reads the configuration, connects with both connection strings, checks both roles, the\naudit schema and what the allowlists name, and prints one line per check. It changes nothing. Exit code 0: all is well; 2: something is not.",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return r.checkConfig(cmd.Context()) },
 	}
@@ -92,6 +92,7 @@ func (r *root) checkConfig(ctx context.Context) error {
 	}
 	if p.failed == 0 {
 		p.audit(ctx, db)
+		p.allowlists(ctx, db, cfg.Allowlist.Read, cfg.Allowlist.Write)
 	}
 	if p.failed > 0 {
 		return usage(errChecksFailed)

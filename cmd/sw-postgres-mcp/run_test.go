@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -68,6 +70,50 @@ func TestCheckConfig(t *testing.T) {
 	code, stdout, _ = once(t, env, "check-config")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stdout, "02_audit.sql")
+}
+
+// What the allowlists name is looked for, and the grants to use it; neither is a failure.
+func TestCheckConfigAllowlists(t *testing.T) {
+	t.Parallel()
+	db, env := database(t)
+	db.Exec(t, `CREATE SCHEMA sales; CREATE SCHEMA shut; CREATE SCHEMA bare; CREATE TABLE sales.orders (id int); CREATE TABLE sales."Order Items" (id int); CREATE TABLE sales.half (id int, v int);
+		CREATE MATERIALIZED VIEW sales.mv AS SELECT 1 AS one; CREATE TABLE shut.t (id int); CREATE SEQUENCE sales.seq;
+		CREATE TABLE sales.parts (id int) PARTITION BY LIST (id); CREATE TABLE sales.parts_1 PARTITION OF sales.parts FOR VALUES IN (1);
+		GRANT USAGE ON SCHEMA sales, bare TO readonly, writer; GRANT SELECT ON ALL TABLES IN SCHEMA sales, shut TO readonly, writer; REVOKE SELECT ON sales.half FROM readonly;
+		GRANT INSERT, UPDATE, DELETE ON sales.orders, sales."Order Items", sales.parts TO writer; GRANT INSERT, UPDATE (v) ON sales.half TO writer`)
+	check := func(read, write string) (lines []string) {
+		path := filepath.Join(t.TempDir(), "config.json")
+		require.NoError(t, os.WriteFile(path, []byte(`{"allowlist":{"read":{`+read+`},"write":{`+write+`}}}`), 0o600))
+		code, stdout, stderr := once(t, env[:2], "check-config", "--config", path)
+		require.Equal(t, exitOK, code, stdout+stderr)
+		for line := range strings.Lines(stdout) {
+			if _, after, ok := strings.Cut(line, "  allowlist."); ok {
+				lines = append(lines, strings.TrimSpace(line[:4])+" "+strings.Join(strings.Fields(after), " "))
+			}
+		}
+		return lines
+	}
+	require.Equal(t, []string{"ok read empty: everything that the role may read", "ok write empty: nothing is writable"}, check(``, ``))
+	require.Equal(t, []string{
+		"warn read schema bare holds no tables",
+		"warn read there is no schema sale; did you mean sales?",
+		"warn read schema sales: role readonly lacks SELECT on 1 of 5, for example sales.half",
+		"warn read schema shut: role readonly lacks USAGE on the schema on 1 of 1, for example shut.t",
+		"ok write schema app: 1 with the grants that role writer needs",
+		"warn write there is no schema nothing_like_it",
+		"warn write schema sales: role writer lacks DELETE on 1 of 4, for example sales.half",
+	}, check(`"schemas":["sales","sale","bare","shut"]`, `"schemas":["sales","app","nothing_like_it"]`))
+	require.Equal(t, []string{
+		"ok read 2 of 3 tables are there with the grants that role readonly needs",
+		`warn read there is no table sales."order items"; did you mean sales."Order Items", app.items?`,
+		"warn write sales.half: role writer lacks DELETE",
+		"warn write sales.mv is a materialized view, which is never writable",
+		"ok write 2 of 7 tables are there with the grants that role writer needs",
+		"warn write there is no table app.itms; did you mean app.items?",
+		"warn write there is no table sale.orders; did you mean sales.orders?",
+		"warn write sales.seq is not a table or view",
+	}, check(`"tables":["sales.orders","sales.\"order items\"","sales.parts_1"]`,
+		`"tables":["sales.orders","sales.\"Order Items\"","sales.half","sales.mv","app.itms","sale.orders","sales.seq"]`))
 }
 
 func TestSeedDemo(t *testing.T) {

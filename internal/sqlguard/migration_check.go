@@ -40,7 +40,7 @@ func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
 		case !c.free && !g.CanWrite(schema, c.name.Name):
 			return out, refusal.New(refusal.TableNotWritable,
 				fmt.Sprintf("%s would come into being, and it is not in the write allowlist.", QuoteName(schema, c.name.Name)),
-				"Ask the operator to add its schema (or, where tables are listed, this name) to allowlist.write.")
+				"Ask the operator to add its schema (or, where tables are listed, this name) to allowlist.write. "+g.writableNow())
 		}
 		out.Creates = append(out.Creates, Target{Schema: schema, Name: c.name.Name, Kind: c.kind})
 	}

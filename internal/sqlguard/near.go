@@ -46,7 +46,7 @@ func nearNames(n Name, have []Name) []string {
 func likeness(a, b string) (cost int, ok bool) {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	cost = distance(a, b)
-	if cost <= 2 && cost < len(b) || cost <= max(len(a), len(b))/3 {
+	if long := max(len(a), len(b)); cost <= 2 && 2*cost < long || cost <= long/3 {
 		return cost, true
 	}
 	short := min(len(a), len(b))
@@ -75,6 +75,16 @@ func nearSchemas(n Name, have []Name) []string {
 // NearNames gives up to three of have that resemble n, best first, quoted as SQL needs it. The caller
 // gives it only names that may be seen.
 func NearNames(n Name, have []Name) []string { return nearNames(n, have) }
+
+// Alike tells whether a name could be meant for another one, which is quoted as SQL needs it.
+func Alike(name, quoted string) bool {
+	n, err := ParseName(quoted)
+	if err != nil {
+		return false
+	}
+	_, ok := likeness(name, n.Name)
+	return ok
+}
 
 // NearColumns gives those of rels' columns that resemble name, quoted as SQL needs it, with their table
 // where there is more than one; of a single table that has none like it, all (up to 20).

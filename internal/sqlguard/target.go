@@ -98,13 +98,7 @@ func (g *Guard) writable(rel Relation, class Class) error {
 	case neverWritableSchema(rel.Schema):
 		return notWritable(rel, "belongs to the system or to the audit trail and is never writable", "Choose another table.")
 	case !g.CanWrite(rel.Schema, rel.Name):
-		hint := "Ask the operator to add it to allowlist.write."
-		if !g.policy.Write.Empty() {
-			hint += " Writable now: " + shortList(g.policy.Write.String()) + "."
-		} else {
-			hint += " The write allowlist is empty: nothing is writable."
-		}
-		return notWritable(rel, "is not in the write allowlist", hint)
+		return notWritable(rel, "is not in the write allowlist", "Ask the operator to add it to allowlist.write. "+g.writableNow())
 	}
 	if err := ruled(rel, class); err != nil {
 		return err
@@ -158,10 +152,14 @@ func (g *Guard) writableView(rel Relation, class Class) error {
 	for _, t := range rel.Below {
 		switch {
 		case t.Kind == 'f':
-			return notWritable(rel, fmt.Sprintf("is a view over the foreign table %s", t), "Write to tables of this database only.")
+			return notWritable(rel, "is a view over a foreign table", "Write to tables of this database only.")
 		case t.Kind == 'v' || t.Kind == 'm':
 		case !g.CanWrite(t.Schema, t.Name):
-			return notWritable(rel, fmt.Sprintf("is a view over %s, which is not in the write allowlist", t),
+			below := "a table that is not shown here"
+			if g.CanRead(t.Schema, t.Name) {
+				below = t.String()
+			}
+			return notWritable(rel, fmt.Sprintf("is a view over %s, which is not in the write allowlist", below),
 				"Ask the operator to add every table below the view to allowlist.write.")
 		}
 	}
@@ -169,6 +167,14 @@ func (g *Guard) writableView(rel Relation, class Class) error {
 		return notWritable(rel, "is a view over a table with a foreign partition", "Write to tables of this database only.")
 	}
 	return nil
+}
+
+// writableNow says what the write allowlist names.
+func (g *Guard) writableNow() string {
+	if g.policy.Write.Empty() {
+		return "The write allowlist is empty: nothing is writable."
+	}
+	return "Writable now: " + shortList(g.policy.Write.String()) + "."
 }
 
 func shortList(s string) string {

@@ -156,7 +156,7 @@ func (d Deps) described(ctx context.Context, a describeArguments) (DescribeReque
 	}
 	if what, other := otherKinds[r.Kind]; other {
 		return req, refusal.New(refusal.InvalidTableName, fmt.Sprintf("%s is %s, not a table or view.", sqlguard.QuoteName(r.Schema, r.Name), what),
-			"It is described with the table it belongs to; give that one, or a schema.")
+			"If it belongs to a table it is described there; name that table, or a schema.")
 	}
 	req.Schema, req.Table, req.OID = r.Schema, r.Name, r.OID
 	return req, nil

@@ -34,7 +34,7 @@ func (d Deps) previewWrite(ctx context.Context, w write) (json.RawMessage, error
 		reply, err = d.Writes.Preview(ctx, request)
 	}
 	if err != nil {
-		return nil, err
+		return nil, d.nearer(ctx, d.WriterCatalog, request.Statement, err)
 	}
 	return d.renderPreview(reply)
 }

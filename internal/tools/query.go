@@ -78,6 +78,9 @@ func (d Deps) read(ctx context.Context, e ReadEvent, run func(*sqlguard.Statemen
 			}
 		}
 	}
+	if err != nil {
+		err = d.nearer(ctx, d.ReadonlyCatalog, st, err)
+	}
 	if d.RecordRead != nil {
 		e.Duration, e.Err = time.Since(started), err
 		d.RecordRead(ctx, e)
