@@ -20,4 +20,8 @@ func (*native) kill() error                           { return nil }
 func (*native) restart(context.Context, string) error { return nil }
 func (*native) describe() string                      { return "native" }
 
+func (*native) standby(context.Context, string, string, func(int) string) (*native, error) {
+	return nil, errors.New("making a standby works on Linux and macOS only")
+}
+
 func ownGroup(*exec.Cmd) {}

@@ -201,6 +201,28 @@ func TestOwnClusterSurvivesKill(t *testing.T) {
 	require.Error(t, db.Cluster.Restart(t.Context()), "it runs")
 }
 
+func TestStandbyIsPromoted(t *testing.T) {
+	t.Parallel()
+	db := pgtemp.New(t, pgtemp.OwnCluster(true))
+	db.Exec(t, "create table followed (a int); insert into followed values (1)")
+	standby := db.Standby(t)
+	require.NotEqual(t, db.Cluster.Port(), standby.Cluster.Port())
+	require.Equal(t, [][]string{{"on"}}, db.Query(t, "select current_setting('fsync')"), "it is as durable as it was")
+	db.Exec(t, "insert into followed values (2)")
+	standby.CaughtUp(t, db)
+	require.Equal(t, [][]string{{"1"}, {"2"}}, standby.Query(t, "select a from followed order by a"))
+	require.Equal(t, [][]string{{"t"}}, standby.Query(t, "select pg_is_in_recovery()"))
+
+	standby.Detach(t)
+	db.Exec(t, "insert into followed values (3)")
+	require.NoError(t, db.Cluster.Kill())
+	standby.Promote(t)
+	require.Equal(t, [][]string{{"f"}}, standby.Query(t, "select pg_is_in_recovery()"))
+	standby.Exec(t, "insert into followed values (4)")
+	require.Equal(t, [][]string{{"1"}, {"2"}, {"4"}}, standby.Query(t, "select a from followed order by a"), "the third came after it was detached")
+	require.Equal(t, [][]string{{"00000002"}}, standby.Query(t, "select left(pg_walfile_name(pg_current_wal_lsn()), 8)"))
+}
+
 func TestOwnClusterMayStayDead(t *testing.T) {
 	t.Parallel()
 	db := pgtemp.New(t, pgtemp.OwnCluster(false))
