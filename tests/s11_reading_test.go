@@ -2,6 +2,8 @@ package tests
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,17 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 )
 
+// attacks reads a list of statements, one a line. The lists are files because internal/postgres runs them
+// too, on what is behind the guard.
+func attacks(t testing.TB, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	list := strings.Split(strings.TrimSpace(string(text)), "\n")
+	require.Greater(t, len(list), 30, name)
+	return list
+}
+
 // S11, by way of the binary: no SQL that query or explain_plan takes writes anything, in the
 // database or in the session. internal/postgres shows the same with the guard switched off.
 func TestS11ReadonlyCannotWrite(t *testing.T) {
@@ -23,19 +36,7 @@ func TestS11ReadonlyCannotWrite(t *testing.T) {
 	db.Exec(t, "GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA app TO readonly; GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA app TO readonly")
 	s := start(t, db, options{})
 	before := snapshot(t, db)
-	for _, sql := range []string{
-		"WITH d AS (DELETE FROM app.item RETURNING *) SELECT * FROM d", "WITH u AS (UPDATE app.item SET qty = 1 RETURNING *) SELECT * FROM u", "WITH i AS (INSERT INTO app.item (name) VALUES ('x') RETURNING *) SELECT * FROM i",
-		"SELECT * FROM (WITH d AS (DELETE FROM app.item RETURNING *) SELECT * FROM d) x", "WITH a AS (WITH d AS (DELETE FROM app.item RETURNING *) SELECT * FROM d) SELECT * FROM a",
-		"SELECT setval('app.counter', 42)", "SELECT nextval('app.counter')", "SELECT app.boom()", "SELECT app.quiet_boom()", "SELECT * FROM app.boom()", "SELECT 1 FROM app.item WHERE app.quiet_boom() = 1",
-		"SELECT pg_advisory_lock(7)", "SELECT pg_try_advisory_lock(7)", "SELECT pg_advisory_lock_shared(7)", "SELECT set_config('default_transaction_read_only', 'off', false)", "SELECT set_config('transaction_read_only', 'off', true)",
-		"SELECT set_config('role', 'writer', false)", "SELECT set_config('search_path', 'secret', false)", "SELECT lo_create(4711)", "SELECT lo_from_bytea(4711, 'x')", "SELECT lo_import('/etc/passwd')", "SELECT lo_export(1, '/tmp/x')",
-		"SELECT pg_notify('a', 'b')", "SELECT pg_switch_wal()", "SELECT pg_reload_conf()", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity", "SELECT pg_cancel_backend(1)", "SELECT pg_stat_reset()", "SELECT txid_current()",
-		"SELECT * FROM app.item FOR UPDATE", "SELECT * FROM app.item FOR SHARE", "SELECT * INTO app.stolen FROM app.item", "CREATE TEMP TABLE x AS SELECT 1", "COPY app.item TO STDOUT", "COPY app.item FROM STDIN", "COPY app.item TO PROGRAM 'true'",
-		"DO $$ BEGIN DELETE FROM app.item; END $$", "CALL app.nothing()", "EXPLAIN ANALYZE DELETE FROM app.item", "EXPLAIN (ANALYZE) SELECT app.boom()", "analyze delete from app.item", "(analyze) delete from app.item", "ANALYZE", "VACUUM", "TRUNCATE app.item",
-		"PREPARE x AS DELETE FROM app.item", "DECLARE c CURSOR WITH HOLD FOR SELECT 1", "LISTEN x", "NOTIFY x", "LOCK TABLE app.item", "SET ROLE writer", "SET default_transaction_read_only = off", "RESET ALL", "DISCARD ALL", "BEGIN READ WRITE", "COMMIT",
-		"SELECT query_to_xml('DELETE FROM app.item RETURNING 1', true, true, '')", "SELECT dblink_exec('', 'DELETE FROM app.item')", "SELECT pg_read_file('/etc/passwd')", "SELECT * FROM pg_ls_dir('/')", "SELECT pg_sleep(1) FROM app.item; DELETE FROM app.item",
-		"MERGE INTO app.item i USING app.parent p ON i.id = p.id WHEN MATCHED THEN DELETE",
-	} {
+	for _, sql := range attacks(t, "s11_attacks.sql") {
 		for _, tool := range []string{"query", "explain_plan"} {
 			got := s.call(tool, args{"statement": sql, "reason": "t"})
 			if tool == "explain_plan" && strings.Contains(sql, "quiet_boom") {
@@ -69,15 +70,7 @@ func TestS12TheReadAllowlistHolds(t *testing.T) {
 		"write": map[string]any{"schemas": []string{"app"}},
 	}}})
 	const secret = "xyzzy-plugh"
-	for _, sql := range []string{
-		"SELECT * FROM secret.hidden", "TABLE secret.hidden", `SELECT * FROM "secret"."hidden"`, `SELECT * FROM U&"s\0065cret".hidden`, `SELECT * FROM U&"s!0065cret" UESCAPE '!'.hidden`, "SELECT * FROM SECRET.HIDDEN",
-		"SELECT (SELECT word FROM secret.hidden)", "SELECT 1 WHERE EXISTS (SELECT FROM secret.hidden)", "WITH hidden AS (SELECT 1) SELECT * FROM secret.hidden", "WITH x AS (SELECT * FROM secret.hidden) SELECT * FROM x",
-		"SELECT * FROM app.item, secret.hidden", "SELECT * FROM app.item JOIN LATERAL (SELECT word FROM secret.hidden) h ON true", "SELECT 1 UNION SELECT 2 FROM secret.hidden", "SELECT ARRAY(SELECT word FROM secret.hidden)", "SELECT h FROM secret.hidden h", "SELECT (h).word FROM secret.hidden h",
-		"VALUES ((SELECT word FROM secret.hidden))", "SELECT * FROM ONLY secret.hidden", "SELECT * FROM secret.hidden TABLESAMPLE SYSTEM (100)", "SELECT * FROM ROWS FROM (generate_series(1, (SELECT count(*)::int FROM secret.hidden))) g",
-		"SELECT query_to_xml('SELECT * FROM secret.hidden', true, true, '')", "SELECT table_to_xml('secret.hidden', true, true, '')", "SELECT schema_to_xml('secret', true, true, '')", "SELECT database_to_xml(true, true, '')", "SELECT * FROM ts_stat('SELECT to_tsvector(word) FROM secret.hidden')",
-		"SELECT cursor_to_xml('sw_c', 1, true, true, '')", "SELECT query FROM pg_stat_activity", "SELECT * FROM pg_statistic", "SELECT * FROM pg_stats", "SELECT rolpassword FROM pg_authid", "SELECT * FROM pg_shadow", "SELECT prosrc FROM pg_proc",
-		"SELECT * FROM mcp_audit.log", "SELECT * FROM information_schema.tables", "SELECT * FROM pg_class", "SELECT * FROM app.item ORDER BY (SELECT word FROM secret.hidden)", "SELECT count(*) FILTER (WHERE EXISTS (SELECT FROM secret.hidden)) FROM app.item",
-	} {
+	for _, sql := range attacks(t, "s12_attacks.sql") {
 		for _, tool := range []string{"query", "explain_plan"} {
 			got := s.call(tool, args{"statement": sql, "reason": "t"})
 			if !got.isError {
