@@ -200,8 +200,8 @@ func TestS05ThresholdsSeeEveryChangedRow(t *testing.T) {
 	})
 }
 
-// TestHardCapCostsAProbe: more rows than the cap are refused before the statement runs.
-func TestHardCapCostsAProbe(t *testing.T) {
+// TestS06TheCapCostsAProbe: more rows than the cap are refused before the statement runs.
+func TestS06TheCapCostsAProbe(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "CREATE TABLE big (id int PRIMARY KEY, v int); INSERT INTO big SELECT g, 0 FROM generate_series(1, 20000) g;")
 	_, err := b.delete("app.big", "v = 0")

@@ -1,0 +1,72 @@
+//go:build mutants
+
+package mutants
+
+const (
+	core  = "./internal/writecore"
+	store = "./internal/writecore/plan"
+	whole = "./tests"
+)
+
+// faults are written by hand: one at least for each property of the safety case and each gate of a plan.
+var faults = []fault{
+	{"S01", "a preview ends in COMMIT", "internal/writecore/build.go", "s := []wire.Segment{{rollback}, {forget}}", "s := []wire.Segment{{commit}, {forget}}", core, "TestNothingOfAPreviewStays"},
+	{"S01", "a preview leaves its session as the statement made it", "internal/writecore/build.go", "s := []wire.Segment{{rollback}, {forget}}", "s := []wire.Segment{{rollback}}", core, "TestNothingOfAPreviewStays"},
+	{"S02", "the guard lets a second statement pass", "internal/sqlguard/parse.go", "\tcase 1:\n\tdefault:\n\t\treturn nil, \"\", nil, multi()", "\tdefault:", "./internal/sqlguard", "TestReadCorpus"},
+	{"S02", "a plan is executed without its gates", "internal/writecore/plan/gates.go", "\tif given == nil {\n\t\treturn nil\n\t}\n\tif err := given.match(p)", "\tif true {\n\t\treturn nil\n\t}\n\tif err := given.match(p)", whole, "TestS02NothingCommitsExceptThroughExecutePlan"},
+	{"S03", "the fingerprint leaves the params out", "internal/writecore/plan/fingerprint.go", "\t\tpart(h, canonical)\n", "\t\t_ = canonical\n", store, "TestS03ParamsAreComparedExactly"},
+	{"S03", "the statement given back is not compared", "internal/writecore/plan/gates.go", "e.Payload == nil || trim(e.Payload.Statement) != trim(p.Payload.Statement)", "e.Payload == nil", whole, "TestS03WhatCommitsIsWhatWasPreviewed"},
+	{"S04", "the digest is not compared", "internal/writecore/execute.go", "now := digestOf(pr); now != wk.digest {", "now := digestOf(pr); now == \"\" {", core, "TestS04TheRowsAreThoseThatWereApproved"},
+	{"S04", "the rows are not locked", "internal/writecore/build.go", `forUpdate = " FOR UPDATE"`, `forUpdate = ""`, core, "TestLostUpdate"},
+	{"S04", "the blast radius is not compared", "internal/writecore/execute.go", `diff := p.BlastRadius.Difference(t.radius); diff != ""`, `diff := p.BlastRadius.Difference(t.radius); diff == "never"`, core, "TestS04TheRowsAreThoseThatWereApproved"},
+	{"S04", "no snapshot where the condition reads elsewhere", "internal/writecore/preview.go", " || st.ReadsElsewhere()", "", core, "TestS04TheConditionReadsElsewhere"},
+	{"S04", "a migration may lose more rows than approved", "internal/writecore/execute.go", "return t, w.compareMigration(p, wk, sc, reply)", "return t, nil", core, "TestS04AMigrationLosesNoMoreThanWasApproved"},
+	{"S04", "a new reason for not knowing is no difference", "internal/writecore/plan/radius.go", "if !slices.Contains(approved.Unknown, reason) {", "if false {", core, "TestS04TheRadiusIsAsUnknownAsApproved"},
+	{"S05", "the threshold sees only what RETURNING counts", "internal/writecore/limits.go", "rows := max(m.AffectedRows, m.Radius.TotalRows)", "rows := m.AffectedRows", whole, "TestS05ThresholdsSeeEveryChangedRow"},
+	{"S05", "what is deferred is not run before counting", "internal/writecore/build.go", "for range immediateRounds {", "for range 0 {", whole, "TestS05ThresholdsSeeEveryChangedRow"},
+	{"S05", "an effect that cannot be counted asks nobody", "internal/writecore/limits.go", "if len(m.Radius.Unknown) > 0 {", "if false {", whole, "TestS05ThresholdsSeeEveryChangedRow"},
+	{"S05", "a volatile function asks nobody", "internal/writecore/limits.go", "if len(m.Volatile) > 0 {", "if false {", whole, "TestS05ThresholdsSeeEveryChangedRow"},
+	{"S06", "no hard cap behind the run", "internal/writecore/limits.go", "if rows > l.HardMax {", "if false {", core, "TestDecideTable"},
+	{"S06", "no hard cap at the probe", "internal/writecore/build.go", "CASE WHEN pg_catalog.count(*) > %d THEN ('%scap'", "CASE WHEN pg_catalog.count(*) > %d AND false THEN ('%scap'", core, "TestS06TheCapCostsAProbe"},
+	{"S07", "who needs a person needs none", "internal/writecore/preview.go", "p, joined, err := w.o.Store.Create(pv, needs)", "p, joined, err := w.o.Store.Create(pv, false)", whole, "TestS07OnlyAPersonCanApprove"},
+	{"S07", "without a page nobody is needed", "internal/writecore/preview.go", "if needs && url == \"\" {", "needs = needs && url != \"\"\n\tif false {", core, "TestNoApprovalSurface"},
+	{"S08", "a rejection changes nothing", "internal/writecore/plan/decide.go", "s.move(e, Rejected, EventRejected)", "_ = 0", store, "TestS08OneDecisionOutOfMany"},
+	{"S08", "a rejection is not remembered", "internal/writecore/plan/ended.go", "\t\th.remember(p.Fingerprint, &d)\n", "", store, "TestEarlierRejection"},
+	{"S09", "a plan is not taken by who begins it", "internal/writecore/plan/execution.go", "if err := s.advance(e, Executing, EventExecuting, nil); err != nil {", "if err := error(nil); err != nil {", store, "TestS09ATokenWorksOnce"},
+	{"S09", "the ledger takes a token twice", "docker/init/02_audit.sql", "CREATE UNIQUE INDEX IF NOT EXISTS log_executed_once", "CREATE INDEX IF NOT EXISTS log_executed_once", core, "TestTheDatabaseRefusesASecondCommit"},
+	{"S09", "the token is not locked", "internal/writecore/execute.go", "\tsc.Add(\"lock\", tokenKey(p.Token))\n", "", core, "TestOnlyOneMayHoldAToken"},
+	{"S10", "nothing is ever due", "internal/writecore/plan/gates.go", "return !now.Before(p.ExpiresAt) || !now.Round(0).Before(p.ExpiresAt.Round(0))", "return false", store, "TestS10ALateApprovalDoesNothing"},
+	{"S11", "reads are not READ ONLY", "internal/postgres/readflush.go", "READ COMMITTED READ ONLY", "READ COMMITTED READ WRITE", "./internal/postgres", "TestS11GrammarIsAWall"},
+	{"S12", "the second witness is not asked", "internal/postgres/readflush.go", "\tf.Add(\"witness\", wire.Witness(closure, f.mark, false))\n", "", "./internal/postgres", "TestS12SecondWitness"},
+	{"S12", "the read allowlist allows everything", "internal/sqlguard/allowlist.go", "\tif neverReadable(schema, name) {\n\t\treturn false\n\t}\n\tif g.policy", "\tif true {\n\t\treturn true\n\t}\n\tif g.policy", whole, "TestS12TheReadAllowlistHolds"},
+	{"S13", "the write allowlist allows everything", "internal/sqlguard/allowlist.go", "return !neverWritableSchema(schema) && g.policy.Write.Allows(schema, name)", "return true", whole, "TestS13TheWriteAllowlistHolds"},
+	{"S14", "COMMIT's tag is not looked at", "internal/writecore/commit.go", `ok && c.Tag == "COMMIT" && reply.TxStatus == 'I'`, `ok && c.Tag != "never"`, core, "TestCommitAnsweredByRollback"},
+	{"S14", "the executed row is not in the transaction", "internal/writecore/commit.go", "Status: audit.Executed, Duration: time.Since(started), CallerID: w.o.CallerID, BlastRadius: radiusJSON(t.radius),", "Status: audit.Failed, Duration: time.Since(started), CallerID: w.o.CallerID, BlastRadius: radiusJSON(t.radius),", whole, "TestS14TheAuditRowCommitsWithTheChange"},
+	{"S14", "a failed row is shrugged off where it is required", "internal/writecore/commit.go", "\tif w.o.AuditRequired {\n", "\tif false {\n", whole, "TestS14AFailedAuditRow"},
+	{"S14", "a lost answer is taken for a commit", "internal/writecore/reconcile.go", "\t\tcase absent:\n\t\t\tex.Fail()\n\t\t\treturn Outcome{}, notCommitted()\n", "\t\tcase absent:\n\t\t\treturn w.done(ctx, nil, ex, t, started), nil\n", core, "TestS14ALostAnswerIsLookedUp"},
+	{"S14", "another server's ledger is believed", "internal/writecore/reconcile.go", `mark.Identity != "" && identityOf(id) != mark.Identity`, `mark.Identity == "never"`, core, "TestS14ALostAnswerIsLookedUp"},
+	{"S15", "values are recorded", "internal/audit/audit.go", "\tout := make([]shape, 0, len(params))\n", "\tif raw, err := json.Marshal(params); err == nil {\n\t\treturn raw\n\t}\n\tout := make([]shape, 0, len(params))\n", whole, "TestS15NoValueIsRecorded"},
+	{"S15", "the writer may change the log", "docker/init/02_audit.sql", "GRANT INSERT ON TABLE mcp_audit.log TO writer;", "GRANT ALL ON TABLE mcp_audit.log TO writer; ALTER TABLE mcp_audit.log DISABLE TRIGGER log_append_only;", whole, "TestS15TheAuditTableOnlyGrows"},
+	{"S16", "another host's requests get in", "internal/approvalui/gates.go", "\tif !s.ownHost(r.Host) {\n\t\treturn false\n\t}\n", "", "./internal/approvalui", "TestS16GateMatrix"},
+	{"S16", "any secret is right", "internal/approvalui/gates.go", "return subtle.ConstantTimeCompare(a[:], b[:]) == 1", "return subtle.ConstantTimeCompare(a[:], b[:]) >= 0", "./internal/approvalui", "TestS16GateMatrix"},
+	{"S17", "a client that left is committed for", "internal/writecore/execute.go", "\tif err := ctx.Err(); err != nil {\n\t\tw.undo(s)\n", "\tif err := ctx.Err(); false {\n\t\tw.undo(s)\n", core, "TestS17ALeavingClientCommitsNothing"},
+	{"S17", "a commit in flight ends with its client", "internal/writecore/commit.go", "func (w *TwoPhaseWrite) finish(ctx context.Context, s Session, ex *plan.Execution, wk *work, t *trial, started time.Time) (Outcome, error) {\n\tctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)", "func (w *TwoPhaseWrite) finish(ctx context.Context, s Session, ex *plan.Execution, wk *work, t *trial, started time.Time) (Outcome, error) {\n\tctx, cancel := context.WithTimeout(ctx, finishTimeout)", core, "TestS17ACommitInFlightFinishes"},
+	{"S18", "a connection in a transaction is handed out again", "internal/postgres/session.go", "if s.discard || s.pc.TxStatus() != 'I' || lexing(s.pc) != nil {", "if s.discard {", "./internal/postgres", "TestReleaseDestroysWhatIsNotIdle"},
+	{"S19", "messages for people go to stdout", "cmd/sw-postgres-mcp/serve.go", `fmt.Fprintf(r.err, "sw-postgres-mcp: "`, `fmt.Fprintf(r.out, "sw-postgres-mcp: "`, whole, "TestS19StdoutIsJSONRPCOnly"},
+	{"S20", "passwords in messages are not masked", "internal/postgres/connstring.go", "func Redact(s string) string {\n", "func Redact(s string) string {\n\tif s != \"\" {\n\t\treturn s\n\t}\n", "./internal/postgres", "TestS20SecretsStayIn"},
+	{"S21", "any number of calls may wait", "internal/writecore/execute.go", "\tdefault:\n\t\treturn refusal.New(refusal.TooManyWaiting,", "\tcase <-make(chan struct{}):\n\t\treturn refusal.New(refusal.TooManyWaiting,", core, "TestS21WaitingIsBounded"},
+	{"S21", "any number of plans may be open", "internal/writecore/plan/store.go", "if open-len(others) >= s.o.MaxOpen {", "if false {", store, "TestTooManyPlans"},
+	{"S22", "an unknown key is overlooked", "internal/config/load.go", "\t\treturn fmt.Errorf(\"unknown key %q\", key)\n", "\t\treturn nil\n", "./internal/config", "TestS22LoudAboutMistakes"},
+	{"gate", "an unknown token passes", "internal/writecore/plan/gates.go", "\tif !known {\n", "\tif !known && p.Token == \"never\" {\n", store, "TestGatesInOrder"},
+	{"gate", "a plan that was replaced passes", "internal/writecore/plan/gates.go", "\tcase Superseded:\n\t\treturn refusal.New(refusal.SupersededPlan,", "\tcase Superseded:\n\t\treturn refusal.New(refusal.UnknownToken,", store, "TestGatesInOrder"},
+	{"gate", "a plan that was executed passes", "internal/writecore/plan/gates.go", "\tcase Executed:\n\t\treturn UsedTokenError(", "\tcase Executed:\n\t\tif p.Token != \"never\" {\n\t\t\tbreak\n\t\t}\n\t\treturn UsedTokenError(", store, "TestGatesInOrder"},
+	{"gate", "a plan whose outcome is unknown passes", "internal/writecore/plan/gates.go", "\tcase Unknown:\n\t\treturn outcomeUnknown(p)\n", "\tcase Unknown:\n", store, "TestGatesInOrder"},
+	{"gate", "a plan that is executing passes", "internal/writecore/plan/gates.go", "\tcase Executing:\n\t\treturn refusal.New(refusal.AlreadyExecuting,", "\tcase Executing:\n\t\tif p.Token != \"never\" {\n\t\t\tbreak\n\t\t}\n\t\treturn refusal.New(refusal.AlreadyExecuting,", store, "TestGatesInOrder"},
+	{"gate", "a plan that was stopped passes", "internal/writecore/plan/gates.go", "\tcase Stopped:\n\t\treturn stopped(p)\n", "\tcase Stopped:\n", store, "TestGatesInOrder"},
+	{"gate", "a plan that a person has not decided about passes", "internal/writecore/plan/gates.go", "\tif p.State == AwaitingApproval {\n", "\tif false {\n", store, "TestEveryCell"},
+	{"gate", "a plan without its statement passes after a restart", "internal/writecore/plan/gates.go", "\tif p.Restored {\n\t\treturn restored(given)\n\t}\n", "\tif p.Restored {\n\t\treturn nil\n\t}\n", store, "TestJournalRevivesAPlan"},
+	{"journal", "an approval is carried over a restart", "internal/writecore/plan/restore.go", "\tif s == Approved {\n\t\treturn AwaitingApproval\n", "\tif s == Approved {\n\t\treturn Approved\n", store, "TestJournalReplaysEveryState"},
+	{"journal", "what cannot be written down happens", "internal/writecore/plan/store.go", "\tif err := s.write(recordOf(e, &next, s.o.Now())); err != nil {\n\t\treturn err\n\t}\n\te.plan = next\n\ts.show", "\tif err := s.write(recordOf(e, &next, s.o.Now())); err != nil {\n\t\t_ = err\n\t}\n\te.plan = next\n\ts.show", store, "TestJournalThatFails"},
+	{"journal", "a statement is not checked again", "internal/sqlguard/again.go", "\tif s.sql != line || len(s.params) != len(params) {\n", "\tif s.sql != line && line == \"never\" {\n", "./internal/sqlguard", "TestAgainRefusesOtherText"},
+	{"journal", "today's limits are not asked", "internal/writecore/revive.go", "\tif d.Refusal != nil {\n\t\treturn d.Refusal\n\t}\n", "", core, "TestJournalRevivesUnderTodaysLimits"},
+}
