@@ -108,6 +108,7 @@ func renderRows(r *QueryResult) (json.RawMessage, error) {
 		return nil, fmt.Errorf("rendering the columns: %w", err)
 	}
 	var b bytes.Buffer
+	b.Grow(sizeOf(r.Rows, keys) + len(head) + 1024)
 	b.Write(head[:len(head)-1])
 	b.WriteString(`,"rows":[`)
 	for i, row := range r.Rows {
@@ -138,6 +139,21 @@ func renderRows(r *QueryResult) (json.RawMessage, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// sizeOf is how long the rows will be as objects.
+func sizeOf(rows [][]json.RawMessage, keys [][]byte) int {
+	perRow := 3
+	for _, k := range keys {
+		perRow += len(k) + 1
+	}
+	n := perRow * len(rows)
+	for _, row := range rows {
+		for _, v := range row {
+			n += len(v)
+		}
+	}
+	return n
 }
 
 // rowsHint says what is missing from the rows and how to get it.

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,8 +120,9 @@ type world struct {
 	core  *writecore.TwoPhaseWrite
 	store *plan.Store
 	raw   *pgconn.PgConn // the writer's role, no product in between
-	read  *pgconn.PgConn
 	wire  *counter
+
+	lastTrips int64 // of the last paired
 }
 
 const tables = `CREATE SCHEMA app AUTHORIZATION migrator; GRANT USAGE ON SCHEMA app TO readonly, writer;
@@ -159,15 +159,9 @@ func setup(t *testing.T) *world {
 		Limits:           writecore.Limits{ApprovalAbove: 1_000_000, HardMax: 1_000_000},
 		StatementTimeout: time.Minute, LockTimeout: time.Second, ExecuteWait: time.Second, PreviewLock: time.Second, Logger: logger,
 	})
-	for _, c := range []struct {
-		to  **pgconn.PgConn
-		url string
-	}{{&w.raw, w.db.Writer}, {&w.read, w.db.Readonly}} {
-		conn, err := pgconn.Connect(t.Context(), w.wire.through(t, c.url)) // the same detour, so that the ratio is fair
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = conn.Close(context.Background()) })
-		*c.to = conn
-	}
+	w.raw, err = pgconn.Connect(t.Context(), w.wire.through(t, w.db.Writer)) // the same detour, so that the ratio is fair
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = w.raw.Close(context.Background()) })
 	return w
 }
 
@@ -200,7 +194,8 @@ func (w *world) paired(t *testing.T, name string, before, ours, raw func()) {
 		y := time.Since(start)
 		a, b, r = append(a, x.Seconds()*1e3), append(b, y.Seconds()*1e3), append(r, x.Seconds()/y.Seconds())
 	}
-	fmt.Printf("%-44s %9.2f ms  bare %9.2f ms  ratio %5.2f (%.2f–%.2f)  round trips %d\n", //nolint:forbidigo // this is the report
+	w.lastTrips = trips
+	fmt.Printf("%-44s %9.2f ms  bare %9.2f ms  ratio %5.2f (%.2f–%.2f)  round trips %d\n",
 		name, median(a), median(b), median(r), quantile(r, 0.25), quantile(r, 0.75), trips)
 }
 
@@ -213,27 +208,6 @@ func quantile(v []float64, q float64) float64 {
 }
 
 func nothing() {}
-
-// TestBenchQuery: query against the same statement through the bare driver.
-func TestBenchQuery(t *testing.T) {
-	w := setup(t)
-	cat := w.pools.Readonly().Catalog()
-	for _, c := range []struct{ name, text string }{
-		{"query, 1 row by key", "SELECT * FROM app.b WHERE id = 4711"},
-		{"query, 1,000 rows", "SELECT * FROM app.b WHERE id <= 1000"},
-		{"query, 200,000 rows capped at 1,000", "SELECT * FROM app.big"},
-	} {
-		w.paired(t, c.name, nothing, func() {
-			st, err := w.guard.Read(t.Context(), cat, c.text, nil)
-			require.NoError(t, err)
-			_, err = w.pools.Readonly().Query(t.Context(), st, postgres.QueryLimits{Rows: 1000, Bytes: 1 << 20, Timeout: time.Minute})
-			require.NoError(t, err)
-		}, func() { bare(t, w.read, c.text) })
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	fmt.Printf("memory taken from the system at the end: %d MiB; peak resident: %s\n", m.Sys>>20, peak()) //nolint:forbidigo // this is the report
-}
 
 // TestBenchWrite: preview and execute against raw SQL on the same connection settings.
 func TestBenchWrite(t *testing.T) {
@@ -294,18 +268,4 @@ func TestBenchHardCap(t *testing.T) {
 			bare(t, w.raw, "SELECT count(*) FROM (SELECT 1 FROM app.two WHERE "+column+" = 1 LIMIT 10001) s")
 		})
 	}
-}
-
-// peak is the process's peak resident memory, where the system tells.
-func peak() string {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return "not known here"
-	}
-	for line := range strings.Lines(string(b)) {
-		if v, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			return strings.TrimSpace(v)
-		}
-	}
-	return "not known here"
 }
