@@ -2,6 +2,7 @@ package sqlguard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -102,10 +103,8 @@ func (f *found) writesType(c Cast, v *verdict) bool {
 		}
 	}
 	for _, oids := range v.facts.TypeOIDs {
-		for _, oid := range oids {
-			if oid == c.TargetOID {
-				return true
-			}
+		if slices.Contains(oids, c.TargetOID) {
+			return true
 		}
 	}
 	return false
