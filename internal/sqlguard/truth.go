@@ -49,6 +49,8 @@ const (
 	isNum               // an integer or decimal of an exact type
 	isText              // a literal or parameter whose type its surroundings decide, or text
 	isField             // a column of the target, of a plain type
+	isOther             // a column of another built-in type, of which only whether it is NULL matters
+	isSolid             // not known, and never NULL
 )
 
 // value is what an expression is in every row.
@@ -82,7 +84,7 @@ func (v value) asBool() ternary {
 		return v.truth
 	case isText:
 		return boolInput(v.text)
-	case open, isNum, isField:
+	case open, isNum, isField, isOther, isSolid:
 	}
 	return unknown
 }
@@ -127,10 +129,8 @@ func (e *evaluator) eval(node *pg.Node) value {
 		return e.nullTest(n.NullTest)
 	case *pg.Node_BooleanTest:
 		return e.boolTest(n.BooleanTest)
-	case *pg.Node_SubLink:
-		return sublink(n.SubLink)
 	}
-	return value{}
+	return e.form(node)
 }
 
 func constant(c *pg.A_Const) value {
@@ -189,6 +189,8 @@ func (e *evaluator) cast(c *pg.TypeCast) value {
 		return value{}
 	case v.kind == isNull:
 		return v
+	case certain(v) && v.kind == isField: // a cast between plain types is strict: it fails or gives a value
+		return value{kind: isSolid}
 	}
 	switch to {
 	case "bool":
@@ -208,6 +210,10 @@ func (e *evaluator) cast(c *pg.TypeCast) value {
 	case "text":
 		if v.kind == isText && (v.param == 0 || e.uses[v.param] == 1) {
 			return value{kind: isText, text: v.text}
+		}
+	default:
+		if v.kind == isText && v.param == 0 { // it fails or gives a value
+			return value{kind: isSolid}
 		}
 	}
 	return value{}
@@ -278,7 +284,7 @@ func (e *evaluator) or(args []*pg.Node) value {
 	out := no
 	said := map[claim]bool{}
 	opposite := map[byte]byte{'t': 'f', 'f': 't', 'n': 'v', 'v': 'n'}
-	for _, a := range args {
+	for i, a := range args {
 		v := e.eval(a)
 		switch t := v.asBool(); {
 		case t == yes:
@@ -287,6 +293,11 @@ func (e *evaluator) or(args []*pg.Node) value {
 			out = unknown
 		case t == null && out == no:
 			out = null
+		}
+		for j := max(0, i-maxOpposed); j < i; j++ {
+			if e.opposed(args[j], a) {
+				return boolean(yes)
+			}
 		}
 		c, ok := e.claims(a, v)
 		if ok && said[claim{c.col, opposite[c.is]}] {
@@ -297,16 +308,24 @@ func (e *evaluator) or(args []*pg.Node) value {
 	return boolean(out)
 }
 
+// maxOpposed is how many neighbours of an OR's argument are looked at for its complement.
+const maxOpposed = 4
+
 // claims reads `col`, `NOT col` of a boolean column that is never null, and `col IS [NOT] NULL`.
 func (e *evaluator) claims(node *pg.Node, v value) (claim, bool) {
 	if v.kind == isField && v.col.NotNull && v.col.TypeOID == boolOID {
 		return claim{v.col.Name, map[bool]byte{false: 't', true: 'f'}[v.notIt]}, true
 	}
+	if b := node.GetBooleanTest(); b != nil {
+		f := e.field(b.Arg.GetColumnRef())
+		is := map[pg.BoolTestType]byte{pg.BoolTestType_IS_TRUE: 't', pg.BoolTestType_IS_NOT_FALSE: 't', pg.BoolTestType_IS_FALSE: 'f', pg.BoolTestType_IS_NOT_TRUE: 'f'}[b.Booltesttype]
+		return claim{f.col.Name, is}, is != 0 && f.kind == isField && f.col.NotNull && f.col.TypeOID == boolOID
+	}
 	t := node.GetNullTest()
 	if t == nil {
 		return claim{}, false
 	}
-	if f := e.field(t.Arg.GetColumnRef()); f.kind == isField {
+	if f := e.field(t.Arg.GetColumnRef()); f.kind == isField || f.kind == isOther {
 		return claim{f.col.Name, map[bool]byte{true: 'n', false: 'v'}[t.Nulltesttype == pg.NullTestType_IS_NULL]}, true
 	}
 	return claim{}, false
@@ -324,24 +343,30 @@ func negate(t ternary) ternary {
 }
 
 func (e *evaluator) nullTest(t *pg.NullTest) value {
+	if row := t.Arg.GetRowExpr(); row != nil { // IS NOT NULL asks for every field
+		full := yes
+		for _, a := range row.Args {
+			if !certain(e.eval(a)) {
+				full = unknown
+			}
+		}
+		if full == yes && len(row.Args) > 0 {
+			return boolean(same(t.Nulltesttype == pg.NullTestType_IS_NOT_NULL))
+		}
+		return value{kind: isSolid}
+	}
 	is := unknown
-	switch v := e.eval(t.Arg); v.kind {
-	case isNull:
+	switch v := e.eval(t.Arg); {
+	case v.kind == isNull:
 		is = yes
-	case isBool, isNum:
+	case certain(v):
 		is = no
-	case isText: // a bare parameter may be of a composite type
-		if v.param == 0 {
-			is = no
-		}
-	case isField:
-		if v.col.NotNull && !v.notIt {
-			is = no
-		}
-	case open:
 	}
 	if t.Nulltesttype == pg.NullTestType_IS_NOT_NULL {
 		is = negate(is)
+	}
+	if is == unknown {
+		return value{kind: isSolid}
 	}
 	return boolean(is)
 }
@@ -350,8 +375,8 @@ func (e *evaluator) boolTest(t *pg.BooleanTest) value {
 	v := e.eval(t.Arg)
 	is := v.asBool()
 	if is == unknown {
-		if v.kind != isField || !v.col.NotNull || v.col.TypeOID != boolOID {
-			return value{}
+		if v.kind != isSolid && (v.kind != isField || !v.col.NotNull || v.col.TypeOID != boolOID) {
+			return value{kind: isSolid}
 		}
 		switch t.Booltesttype {
 		case pg.BoolTestType_IS_NOT_UNKNOWN:
@@ -359,7 +384,7 @@ func (e *evaluator) boolTest(t *pg.BooleanTest) value {
 		case pg.BoolTestType_IS_UNKNOWN:
 			return boolean(no)
 		}
-		return value{}
+		return value{kind: isSolid}
 	}
 	var out ternary
 	switch t.Booltesttype {

@@ -1,8 +1,6 @@
 package sqlguard
 
 import (
-	"strings"
-
 	pg "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -11,28 +9,46 @@ import (
 // operator works out comparisons of the plain types. Every operand is looked at once.
 func (e *evaluator) operator(x *pg.A_Expr) value {
 	names := strs(x.Name)
+	if len(names) == 2 && names[0] == "pg_catalog" {
+		names = names[1:]
+	}
 	if len(names) != 1 || x.Lexpr == nil || x.Rexpr == nil {
 		return value{}
 	}
 	op := names[0]
+	left, right := x.Lexpr.GetRowExpr(), x.Rexpr.GetRowExpr()
 	switch x.Kind {
 	case pg.A_Expr_Kind_AEXPR_OP:
-		return boolean(e.compare(op, e.eval(x.Lexpr), e.eval(x.Rexpr)))
-	case pg.A_Expr_Kind_AEXPR_NOT_DISTINCT:
-		a, b := e.eval(x.Lexpr), e.eval(x.Rexpr)
-		switch {
-		case a.kind == isNull && b.kind == isNull, e.sameField(a, b):
-			return boolean(yes)
-		case a.kind == isNull || b.kind == isNull:
-			return value{}
+		return e.plain(op, x)
+	case pg.A_Expr_Kind_AEXPR_DISTINCT, pg.A_Expr_Kind_AEXPR_NOT_DISTINCT:
+		is := unknown
+		if left != nil && right != nil {
+			is = negate(e.rows(left, right, func(a, b value) ternary { return negate(e.distinct(a, b)) }))
+		} else if left == nil && right == nil {
+			is = e.distinct(e.eval(x.Lexpr), e.eval(x.Rexpr))
 		}
-		return boolean(e.compare("=", a, b))
+		if x.Kind == pg.A_Expr_Kind_AEXPR_NOT_DISTINCT {
+			is = negate(is)
+		}
+		if is == unknown {
+			return value{kind: isSolid}
+		}
+		return boolean(is)
+	case pg.A_Expr_Kind_AEXPR_NULLIF:
+		switch a, b := e.eval(x.Lexpr), e.eval(x.Rexpr); e.compare("=", a, b) {
+		case yes:
+			return value{kind: isNull}
+		case no:
+			if a.kind == b.kind {
+				return a
+			}
+		}
+	case pg.A_Expr_Kind_AEXPR_OP_ANY, pg.A_Expr_Kind_AEXPR_OP_ALL:
+		if list := x.Rexpr.GetAArrayExpr(); list != nil && len(list.Elements) > 0 {
+			return boolean(e.array(op, x.Kind == pg.A_Expr_Kind_AEXPR_OP_ALL, x.Lexpr, list.Elements))
+		}
 	case pg.A_Expr_Kind_AEXPR_LIKE, pg.A_Expr_Kind_AEXPR_ILIKE:
-		l, p := e.eval(x.Lexpr), e.eval(x.Rexpr)
-		if (op == "~~" || op == "~~*") && p.kind == isText && p.text != "" && strings.Trim(p.text, "%") == "" &&
-			l.kind == isField && l.col.NotNull && textTypes[l.col.TypeOID] {
-			return boolean(yes)
-		}
+		return boolean(e.like(op, e.eval(x.Lexpr), e.eval(x.Rexpr)))
 	case pg.A_Expr_Kind_AEXPR_IN:
 		return boolean(e.in(op, x.Lexpr, x.Rexpr.GetList().GetItems()))
 	case pg.A_Expr_Kind_AEXPR_BETWEEN, pg.A_Expr_Kind_AEXPR_BETWEEN_SYM:
@@ -41,17 +57,76 @@ func (e *evaluator) operator(x *pg.A_Expr) value {
 			return value{}
 		}
 		v, from, to := e.eval(x.Lexpr), e.eval(b[0]), e.eval(b[1])
-		if e.compare(">=", v, from) == yes && e.compare("<=", v, to) == yes {
+		low, high := e.compare(">=", v, from), e.compare("<=", v, to)
+		if low == yes && high == yes {
+			return boolean(yes)
+		}
+		if x.Kind == pg.A_Expr_Kind_AEXPR_BETWEEN && (low == no || high == no) {
+			return boolean(no)
+		}
+	case pg.A_Expr_Kind_AEXPR_NOT_BETWEEN:
+		b := x.Rexpr.GetList().GetItems()
+		if len(b) != 2 {
+			return value{}
+		}
+		v, from, to := e.eval(x.Lexpr), e.eval(b[0]), e.eval(b[1])
+		if e.compare("<", v, from) == yes || e.compare(">", v, to) == yes {
 			return boolean(yes)
 		}
 	}
 	return value{}
 }
 
+// plain is an operator between two operands.
+func (e *evaluator) plain(op string, x *pg.A_Expr) value {
+	if l, r := x.Lexpr.GetSqlvalueFunction(), x.Rexpr.GetSqlvalueFunction(); l != nil && r != nil {
+		if e.eval(x.Lexpr).kind == isSolid && sameTree(l, r) {
+			return boolean(order(op, 0))
+		}
+		return value{}
+	}
+	if l, r := x.Lexpr.GetRowExpr(), x.Rexpr.GetRowExpr(); l != nil && r != nil {
+		is := e.rows(l, r, func(a, b value) ternary { return e.compare("=", a, b) })
+		switch {
+		case op == "<>":
+			return boolean(negate(is))
+		case op == "=", is == yes && (op == ">=" || op == "<="):
+			return boolean(is)
+		}
+		return value{}
+	}
+	a, b := e.eval(x.Lexpr), e.eval(x.Rexpr)
+	if a.kind == isSolid && x.Lexpr.GetTypeCast() != nil && sameTree(x.Lexpr, x.Rexpr) { // the same cast of the same value
+		return boolean(order(op, 0))
+	}
+	switch op {
+	case "+", "-", "*", "||":
+		return e.arithmetic(op, a, b)
+	case "~~", "~~*", "!~~", "!~~*":
+		return boolean(e.like(op, a, b))
+	case "~", "~*":
+		if a.kind == isField && a.col.NotNull && textTypes[a.col.TypeOID] && b.kind == isText && b.param == 0 && anyPattern[b.text] {
+			return boolean(yes)
+		}
+		return value{}
+	}
+	return boolean(e.compare(op, a, b))
+}
+
 // in is `l IN (items)` or its negation (<>). The literals of a list take one common type, so they
 // count only where all are of one kind.
 func (e *evaluator) in(op string, left *pg.Node, items []*pg.Node) ternary {
 	l := e.eval(left)
+	if l.kind == isBool && op == "=" { // a list of booleans
+		for _, item := range items {
+			if v := e.eval(item); v.kind != isBool {
+				return unknown
+			} else if v.truth == l.truth {
+				return yes
+			}
+		}
+		return unknown
+	}
 	literals, hit := bare(left, l) && len(items) > 0, false
 	for _, item := range items {
 		v := e.eval(item)
@@ -81,7 +156,7 @@ func (e *evaluator) compare(op string, a, b value) ternary {
 		return unknown
 	}
 	switch {
-	case a.kind == open || b.kind == open:
+	case a.kind == open || b.kind == open, a.kind >= isOther, b.kind >= isOther:
 		return unknown
 	case a.kind == isNull || b.kind == isNull:
 		return null
@@ -165,14 +240,30 @@ func (e *evaluator) field(ref *pg.ColumnRef) value {
 		return value{}
 	}
 	for _, c := range e.rel.Columns {
-		if c.Name == parts[n-1] && plainTypes[c.TypeOID] {
-			// Before Postgres 18 a child in plain inheritance may take NULL where its parent does not.
-			c.NotNull = c.NotNull && (e.rel.Kind == 'p' || !e.rel.Inherited)
+		// Before Postgres 18 a child in plain inheritance may take NULL where its parent does not.
+		c.NotNull = c.NotNull && (e.rel.Kind == 'p' || !e.rel.Inherited)
+		switch {
+		case c.Name != parts[n-1]:
+		case plainTypes[c.TypeOID]:
 			return value{kind: isField, col: c}
+		case c.TypeOID > 0 && c.TypeOID < firstUnpinned && !rowTypes[c.TypeOID]:
+			return value{kind: isOther, col: c}
 		}
+	}
+	if oid := systemTypes[parts[n-1]]; oid != 0 && (e.rel.Kind == 'r' || e.rel.Kind == 'p') {
+		return value{kind: isField, col: Column{Name: parts[n-1], TypeOID: oid, NotNull: true}}
 	}
 	return value{}
 }
+
+// Columns that every table has, with their types' numbers: tid, xid, cid, oid. Each has an = that holds
+// for every value and itself.
+var systemTypes = map[string]uint32{"ctid": 27, "xmin": 28, "xmax": 28, "cmin": 29, "cmax": 29, "tableoid": 26}
+
+// The numbers below which only types of pg_type.dat are, and those of them whose IS NULL looks inside.
+const firstUnpinned = 10_000
+
+var rowTypes = map[uint32]bool{71: true, 75: true, 81: true, 83: true, 2249: true}
 
 func (e *evaluator) sameField(a, b value) bool {
 	return a.kind == isField && b.kind == isField && !a.notIt && !b.notIt && a.col.Name == b.col.Name
@@ -189,32 +280,6 @@ var (
 		1042: true, 1043: true, 1082: true, 1083: true, 1114: true, 1184: true, 1700: true, 2950: true, // char, varchar, date, time, timestamps, numeric, uuid
 	}
 )
-
-// sublink knows EXISTS over a select list of constants and nothing else.
-func sublink(s *pg.SubLink) value {
-	sel := s.GetSubselect().GetSelectStmt()
-	if s.SubLinkType != pg.SubLinkType_EXISTS_SUBLINK || sel == nil {
-		return value{}
-	}
-	plain := true
-	sel.ProtoReflect().Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
-		switch fd.Name() {
-		case "target_list", "limit_option", "op":
-		default:
-			plain = false
-		}
-		return plain
-	})
-	if !plain || sel.Op != pg.SetOperation_SETOP_NONE && sel.Op != pg.SetOperation_SET_OPERATION_UNDEFINED {
-		return value{}
-	}
-	for _, t := range sel.TargetList {
-		if t.GetResTarget().GetVal().GetAConst() == nil {
-			return value{}
-		}
-	}
-	return boolean(yes)
-}
 
 // count notes how often each parameter stands in the condition.
 func (e *evaluator) count(m proto.Message) {
