@@ -20,3 +20,6 @@ func GeneratedSQL(st *sqlguard.Statement, hardMax int64) (probeSQL, runSQL strin
 	}
 	return probe(st, params[:st.WhereParams()], hardMax, false, "MARK_").SQL, r.SQL
 }
+
+// Waiting is how many calls wait for a person.
+func Waiting(w *TwoPhaseWrite) int { return len(w.waiting) }
