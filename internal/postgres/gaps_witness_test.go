@@ -41,7 +41,7 @@ func TestS12AttacksMeetBothWitnesses(t *testing.T) {
 	raw, err := os.ReadFile("../sqlguard/testdata/attacks.txt")
 	require.NoError(t, err)
 	seen := map[string]int{}
-	for _, line := range strings.SplitSeq(strings.TrimSpace(string(raw)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(string(raw)), "\n") {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}

@@ -104,13 +104,13 @@ func TestEveryFunctionIsClassified(t *testing.T) {
 	want := map[string]string{}
 	raw, err := os.ReadFile("testdata/functions.txt")
 	require.NoError(t, err)
-	for _, line := range strings.SplitSeq(string(raw), "\n") {
+	for line := range strings.SplitSeq(string(raw), "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		class, names, ok := strings.Cut(line, ": ")
 		require.True(t, ok, line)
-		for _, part := range strings.SplitSeq(class, "+") {
+		for part := range strings.SplitSeq(class, "+") {
 			require.Contains(t, classes, part)
 		}
 		for name := range strings.FieldsSeq(names) {

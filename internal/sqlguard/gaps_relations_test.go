@@ -23,7 +23,7 @@ func TestEverySystemRelationIsClassified(t *testing.T) {
 	want := map[string]string{}
 	raw, err := os.ReadFile("testdata/relations.txt")
 	require.NoError(t, err)
-	for _, line := range strings.SplitSeq(string(raw), "\n") {
+	for line := range strings.SplitSeq(string(raw), "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
