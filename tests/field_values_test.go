@@ -184,7 +184,7 @@ func TestFieldA01EveryDigitSurvives(t *testing.T) {
 		value{of: "int8range", text: "[9007199254740993,9223372036854775807)", want: `"[9007199254740993,9223372036854775807)"`},
 		value{of: "jsonb", text: `{"n": 1.10, "id": 9007199254740993}`, want: `{"n":1.10,"id":9007199254740993}`},
 	)
-	for _, id := range []string{`"9007199254740993"`, `9007199254740993`} { // TestFieldA18 follows from this
+	for _, id := range []string{`"9007199254740993"`, `9007199254740993`} {
 		var p preview
 		s.call("delete_rows", json.RawMessage(`{"table": "app.ids", "where": "id = $1", "params": [`+id+`], "reason": "t"}`)).ok(t, &p)
 		require.EqualValues(t, 1, p.Affected, id)
