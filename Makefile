@@ -4,11 +4,11 @@ GOLANGCI_VERSION := v2.15.0
 
 # AUTO=1 decides by itself in the demo. FUZZTIME is per fuzz target. ARCH is the release's processor.
 AUTO     ?=
-FUZZTIME ?= 30s
+FUZZTIME ?= 60s
 ARCH     ?= $(shell go env GOARCH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo bench fuzz release clean
+.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo bench fuzz fuzz-keep fuzz-coverage release clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,13 +45,26 @@ demo: setup-postgres build ## a throw-away Postgres, the page and a guided tour;
 bench: setup-postgres ## ratios against the bare statement, and round trips; SW_BENCH_ROUNDS=n pairs (21)
 	go test -tags bench -count=1 -timeout 20m -v -run '^TestBench' ./tests/bench
 
-fuzz: setup-toolchain ## run every fuzz target for FUZZTIME (30s) each
+fuzz: setup-toolchain ## run every fuzz target for FUZZTIME (60s) each
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
 			echo "== $$target in $$(dirname "$$file")"; \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
 		done; \
 	done
+
+fuzz-keep: setup-toolchain ## keep of what `make fuzz` found for the guard whatever runs more of its code
+	@scripts/fuzz-keep.sh ./internal/sqlguard $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' internal/sqlguard/*_test.go)
+
+fuzz-coverage: setup-toolchain ## how much of the guard the fuzz targets run: seeds alone, and with what is kept
+	@scripts/fuzz-coverage.sh ./internal/sqlguard
+
+mutants: setup-postgres ## break the product on purpose, one line at a time; each must be caught by the test named for it (SW_MUTANTS=regexp picks)
+	go test -tags mutants -count=1 -timeout 4h -v ./tests/mutants
+
+nightly: setup-postgres fuzz mutants ## what takes hours: 10,000 random lives of plans, 16 agents x 200 plans, every fuzz target, every mutant
+	go test -race -count=1 -timeout 1h -run '^TestModel$$' ./internal/writecore/plan -rapid.checks=10000
+	SW_TEST_PLANS=200 go test -race -count=1 -timeout 1h -v -run '^TestAgentsAgainstOneAnother$$' ./internal/writecore
 
 release: setup-toolchain ## one static Linux binary in dist/, with its checksum; ARCH=arm64 CC=… for another processor
 	@test "$$(go env GOHOSTOS)" = linux || { echo "A static Linux binary is built on Linux (use the Dockerfile elsewhere)." >&2; exit 1; }
