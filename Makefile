@@ -8,7 +8,7 @@ FUZZTIME ?= 60s
 ARCH     ?= $(shell go env GOARCH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo bench fuzz fuzz-keep fuzz-coverage release clean
+.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo bench fuzz fuzz-keep fuzz-coverage mutants nightly release clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
