@@ -1,8 +1,10 @@
 package tests
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +56,25 @@ func TestS14TheJournalOutlivesADeath(t *testing.T) {
 				bound(t, db, r, p.Token, c.committed || r.tool != "run_migration")
 			})
 		}
+	})
+}
+
+// Plans whose time is over when a server starts are expired by it at once, and recorded.
+func TestJournalExpiresAtTheStart(t *testing.T) {
+	t.Parallel()
+	db := world(t)
+	o := options{config: map[string]any{"journal": map[string]any{"path": filepath.Join(t.TempDir(), "plans.jsonl")}}}
+	first := start(t, db, o)
+	var tokens []string
+	for n := range 10 {
+		p := first.preview("run_migration", args{"statement": fmt.Sprintf("CREATE TABLE app.late_%d (id integer)", n), "reason": "test"})
+		tokens = append(tokens, p.Token)
+	}
+	first.kill()
+	start(t, db, o)
+	eventually(t, "every plan of the journal is recorded as expired", func() bool {
+		return number(t, db, "SELECT count(DISTINCT plan_token) FROM mcp_audit.log WHERE error_code = 'EXPIRED_TOKEN' AND plan_token = ANY (string_to_array($1, ','))",
+			strings.Join(tokens, ",")) == len(tokens)
 	})
 }
 

@@ -70,12 +70,15 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 		}
 	}
 	ledger := audit.NewLog(recorder(db), log)
+	// A plan of the journal may expire while the store is being made, before there is anybody to record
+	// it (TestJournalExpiresAtTheStart).
 	var core *writecore.TwoPhaseWrite
+	wired := make(chan struct{})
 	a.store = plan.NewStore(plan.Options{
 		PlanTTL:      cfg.Write.PlanTTL,
 		ApprovalTTL:  cfg.Write.ApprovalTTL,
 		MaxOpen:      cfg.Write.MaxOpenPlans,
-		OnExpired:    func(p plan.Plan) { core.RecordExpired(p) },
+		OnExpired:    func(p plan.Plan) { <-wired; core.RecordExpired(p) },
 		OnSuperseded: func(p plan.Plan) { core.RecordSuperseded(p) },
 		Journal:      a.journal,
 		OnJournalError: func(err error) {
@@ -100,6 +103,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 		CallerID:         cfg.CallerID,
 		Logger:           log,
 	})
+	close(wired)
 	a.core = core
 	if cfg.ApprovalServer.Enabled {
 		if err := a.bindPage(cfg, core, ledger, openBrowser); err != nil {

@@ -24,7 +24,7 @@ type Options struct {
 	// MaxOpen bounds the plans that are previewed, awaiting approval or approved.
 	MaxOpen int
 	// OnExpired, if set, hears of every plan that expired, whole, once, outside all locks, and in a
-	// goroutine of its own that Close waits for.
+	// goroutine of its own that Close waits for. With a journal that may be before NewStore returns.
 	OnExpired func(Plan)
 	// OnSuperseded, if set, hears of every plan that was replaced, whole, before the Create that
 	// replaced it returns.
