@@ -20,9 +20,9 @@ import (
 type pgProxy struct {
 	t        testing.TB
 	listener net.Listener
-	target   string
 
 	mu     sync.Mutex
+	target string
 	seen   []frame // from the program, after the start-up message
 	front  func(frame) verdict
 	back   func(frame) verdict
@@ -31,10 +31,11 @@ type pgProxy struct {
 	wg     sync.WaitGroup
 }
 
-// frame is one message: its type byte and its body.
+// frame is one message: its type byte and its body, and the connection that it travels on.
 type frame struct {
 	kind byte
 	body []byte
+	conn *link
 }
 
 // sql is the text of a Parse or Query message, "" of any other.
@@ -136,6 +137,16 @@ func (p *pgProxy) cutAll() {
 	}
 }
 
+// redirect leads new connections to another server, as a failover behind one address does.
+func (p *pgProxy) redirect(to *pgtemp.DB) {
+	p.t.Helper()
+	u, err := url.Parse(to.Super)
+	require.NoError(p.t, err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = u.Host
+}
+
 // on sets what happens at messages from the program and from the server from now on.
 func (p *pgProxy) on(front, back func(frame) verdict) {
 	p.mu.Lock()
@@ -156,7 +167,10 @@ func (p *pgProxy) accept(l net.Listener) {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		p.mu.Lock()
+		target := p.target
+		p.mu.Unlock()
+		server, err := net.Dial("tcp", target)
 		if err != nil {
 			_ = client.Close()
 			continue
@@ -237,7 +251,7 @@ func (p *pgProxy) pump(c *link, from, to net.Conn, isFront bool) {
 		if _, err := io.ReadFull(from, body); err != nil {
 			return
 		}
-		f := frame{kind: head[0], body: body}
+		f := frame{kind: head[0], body: body, conn: c}
 		p.mu.Lock()
 		hook := p.back
 		if isFront {
