@@ -13,11 +13,11 @@ import (
 const maxJudged = 10_000
 
 // alwaysTrue tells whether a condition holds for every row of rel: true, 1 = 1, id = id on a NOT NULL
-// column, $1 IS NULL with null for $1, and boolean algebra over those. It only ever costs the agent a
-// confirmation, so it takes few forms and is sure of them: no function, no operator or cast outside
-// the plain types, nothing of a composite, a domain or a type of the database's own. Clever
-// tautologies are the thresholds' matter. Each node is looked at once. See TestConstantTrue,
-// TestNeverConstant and TestTruthIsLinear.
+// column, $1 IS NULL with null for $1, boolean algebra over those, and the forms of truth_forms.go. It
+// only ever costs the agent a confirmation, so it takes no function and no operator or cast outside the
+// plain types, and is sure of what it takes: a server agrees with each. Clever tautologies are the
+// thresholds' matter. Each node is looked at once. See TestConstantTrue, TestNeverConstant,
+// TestConstantsHoldOnAServer and TestTruthIsLinear.
 func alwaysTrue(node *pg.Node, params []json.RawMessage, rel Relation) bool {
 	e := newEvaluator(node, params, rel)
 	return e.eval(node).asBool() == yes && e.budget > 0

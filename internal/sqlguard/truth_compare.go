@@ -35,13 +35,13 @@ func (e *evaluator) operator(x *pg.A_Expr) value {
 		}
 		return boolean(is)
 	case pg.A_Expr_Kind_AEXPR_NULLIF:
-		switch a, b := e.eval(x.Lexpr), e.eval(x.Rexpr); e.compare("=", a, b) {
-		case yes:
+		a, b := e.eval(x.Lexpr), e.eval(x.Rexpr)
+		t := e.compare("=", a, b)
+		if t == yes {
 			return value{kind: isNull}
-		case no:
-			if a.kind == b.kind {
-				return a
-			}
+		}
+		if t == no && a.kind == b.kind {
+			return a
 		}
 	case pg.A_Expr_Kind_AEXPR_OP_ANY, pg.A_Expr_Kind_AEXPR_OP_ALL:
 		if list := x.Rexpr.GetAArrayExpr(); list != nil && len(list.Elements) > 0 {
