@@ -113,6 +113,7 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	}
 	closure := q.statement.LockClosure()
 	f := newReadFlush(s, q.limits.Timeout)
+	f.forget = q.statement.CallsOutside()
 	f.resolve(q.statement.SQL(), closure, q.statement.Facts())
 	f.agent("declare", declare, q.statement.SQL(), params)
 	fetch, steps := f.fetch(q.limits.Rows + 1)

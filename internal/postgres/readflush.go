@@ -25,10 +25,12 @@ const readLockTimeout = 3 * time.Second
 const timeoutSetting = "query.statementTimeoutMs"
 
 // readFlush is the one flush of a read: named steps of a READ ONLY transaction, and a segment that
-// rolls it back and drops the advisory locks that a ROLLBACK leaves.
+// rolls it back and drops what a ROLLBACK leaves. See TestS11EveryAttackOnTheWall.
 type readFlush struct {
 	wire.Script
 	mark string
+	// forget: the text calls functions of others, which may PREPARE; no ROLLBACK takes that back.
+	forget bool
 }
 
 // newReadFlush begins the transaction. Everything the server reads afterwards is bounded by timeout.
@@ -61,9 +63,11 @@ func (f *readFlush) resolve(sql string, closure []uint32, facts []wire.Fact) {
 // send runs the flush. It returns the first segment's reply; a connection whose state is not
 // certain afterwards is discarded.
 func (f *readFlush) send(ctx context.Context, s *Session, sink rowSink) ([]wire.Reply, error) {
-	replies, err := s.flush(ctx, []wire.Segment{f.Steps(), {
-		{SQL: "ROLLBACK"}, {SQL: "SELECT pg_catalog.pg_advisory_unlock_all()"},
-	}}, sink)
+	end := wire.Segment{{SQL: "ROLLBACK"}, {SQL: "SELECT pg_catalog.pg_advisory_unlock_all()"}}
+	if f.forget {
+		end = append(end, wire.Step{SQL: "DEALLOCATE ALL"})
+	}
+	replies, err := s.flush(ctx, []wire.Segment{f.Steps(), end}, sink)
 	if err != nil {
 		return replies, err
 	}
