@@ -48,8 +48,8 @@ func TestCastsThatNobodyWrote(t *testing.T) {
 		"SELECT sum(c) FROM app.t", "SELECT c + 1 FROM app.v", "SELECT sum FROM app.adds", "SELECT ROW(5)::app.coin + 1", "SELECT app.coin() + 1",
 		"SELECT (p).content + 1 FROM app.purses", "SELECT many[1] + 1 FROM app.purses", "SELECT many::int[] FROM app.purses", "SELECT u + 1 FROM app.purses, unnest(many) u",
 		"WITH x AS (SELECT c FROM app.t) SELECT c + 1 FROM x", "SELECT generate_series(1, c) FROM app.t",
-		"SELECT n::text FROM app.t", "SELECT n::app.label FROM app.t", "SELECT n::varchar FROM app.t", "SELECT to_json(n) FROM app.t", "SELECT row_to_json(t) FROM app.t", "SELECT jsonb_agg(n) FROM app.t",
-		"SELECT json_build_object('n', n) FROM app.t", "SELECT app.wants(5)", "SELECT c::app.note FROM app.t",
+		"SELECT n::text FROM app.t", "SELECT n::app.label FROM app.t", "SELECT n::varchar FROM app.t", "SELECT to_json(n) FROM app.notes", "SELECT row_to_json(x) FROM app.notes x", "SELECT jsonb_agg(n) FROM app.notes",
+		"SELECT json_build_object('n', n) FROM app.notes", "SELECT app.wants(5)", "SELECT c::app.note FROM app.t",
 	} {
 		_, err := s.read(t, named, sql)
 		require.NoError(t, err, "Postgres takes %s", sql)
