@@ -86,7 +86,8 @@ func (w *writing) view(updatable, bases []byte) (limits []string, possible int, 
 		return nil, 0, fmt.Errorf("reading what a view stands on: %w", err)
 	}
 	for _, b := range list {
-		name, limit := "a table that is not shown here", ""
+		var limit string
+		name := "a table that is not shown here"
 		if w.req.MayRead(b[0], b[1]) || w.req.MayWrite(b[0], b[1]) {
 			name = sqlguard.QuoteName(b[0], b[1])
 		}

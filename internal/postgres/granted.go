@@ -37,7 +37,8 @@ func (p *Pool) Granted(ctx context.Context, schemas []string, tables []sqlguard.
 		out.Role = s.Role()
 		of, names := columns(tables)
 		replies, err := s.Flush(ctx, wire.Segment{
-			{SQL: "BEGIN TRANSACTION READ ONLY"}, {SQL: catalogTimeouts},
+			{SQL: "BEGIN TRANSACTION READ ONLY"},
+			{SQL: catalogTimeouts},
 			{SQL: grantedSQL, Params: [][]byte{wire.TextArray(schemas), of, names}},
 			{SQL: `SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%' ORDER BY 1`},
 		}, wire.Segment{{SQL: "ROLLBACK"}})

@@ -42,14 +42,17 @@ func nearNames(n Name, have []Name) []string {
 	return out
 }
 
-// likeness tells whether two names could be meant for each other, and how far apart they are.
+// likeness tells whether two names could be meant for each other, and how far apart they are: a third of
+// the letters may differ, two of a short name that begins alike, or the one holds the other.
 func likeness(a, b string) (cost int, ok bool) {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	cost = distance(a, b)
-	if long := max(len(a), len(b)); cost <= 2 && 2*cost < long || cost <= long/3 {
+	short, long := min(len(a), len(b)), max(len(a), len(b))
+	alikeStart := short > 0 && a[0] == b[0]
+	switch {
+	case cost <= long/3, cost == 1 && long > 2, cost == 2 && (long > 4 || long > 2 && alikeStart):
 		return cost, true
 	}
-	short := min(len(a), len(b))
 	return cost, short >= 3 && (strings.Contains(b, a) || strings.Contains(a, b))
 }
 
@@ -143,8 +146,8 @@ func WrittenAt(text string, position int) string {
 	}
 	rest, last := string(runes[position-1:]), ""
 	for range 3 {
-		part, quoted := "", strings.HasPrefix(rest, `"`)
-		if quoted {
+		var part string
+		if strings.HasPrefix(rest, `"`) {
 			var ok bool
 			if part, rest, ok = quotedPart(rest); !ok {
 				return ""

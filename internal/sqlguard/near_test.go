@@ -11,8 +11,14 @@ import (
 func TestNearNames(t *testing.T) {
 	t.Parallel()
 	have := []sqlguard.Name{
-		{Schema: "app", Name: "orders"}, {Schema: "app", Name: "order_items"}, {Schema: "sales", Name: "orders"}, {Schema: "app", Name: "Product"},
-		{Schema: "app", Name: "customers"}, {Schema: "app", Name: "id"}, {Schema: "app", Name: "orders"}, {Schema: "Old", Name: "ledger 2019"},
+		{Schema: "app", Name: "orders"},
+		{Schema: "app", Name: "order_items"},
+		{Schema: "sales", Name: "orders"},
+		{Schema: "app", Name: "Product"},
+		{Schema: "app", Name: "customers"},
+		{Schema: "app", Name: "id"},
+		{Schema: "app", Name: "orders"},
+		{Schema: "Old", Name: "ledger 2019"},
 	}
 	for _, c := range []struct {
 		schema, name string
@@ -52,7 +58,7 @@ func TestNearColumns(t *testing.T) {
 	require.Equal(t, []string{"name"}, sqlguard.NearColumns("nme", []sqlguard.Relation{a}))
 	require.Equal(t, []string{`"Price"`}, sqlguard.NearColumns("price", []sqlguard.Relation{a}))
 	require.Equal(t, []string{"id", "name", `"Price"`}, sqlguard.NearColumns("zzzzzz", []sqlguard.Relation{a}), "all of one table")
-	require.Equal(t, []string{"name (of app.a and app.b)"}, sqlguard.NearColumns("nme", []sqlguard.Relation{a, b}))
+	require.Equal(t, []string{"name (of app.a and app.b)", "note (of app.b)"}, sqlguard.NearColumns("nme", []sqlguard.Relation{a, b}))
 	require.Equal(t, []string{`"Price" (of app.a)`}, sqlguard.NearColumns("price", []sqlguard.Relation{a, b}))
 	require.Empty(t, sqlguard.NearColumns("zzzzzz", []sqlguard.Relation{a, b}), "not all of many")
 }

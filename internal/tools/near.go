@@ -34,7 +34,7 @@ func (d Deps) nearer(ctx context.Context, cat sqlguard.Catalog, st *sqlguard.Sta
 	if m == nil {
 		return err
 	}
-	hint := ""
+	var hint string
 	if m[1] == "42P01" {
 		hint = d.nearTable(ctx, cat, e.Message)
 	} else {
