@@ -169,6 +169,9 @@ func (p *Pool) warnings(ctx context.Context, s *Session) error {
 		if creatable != "" {
 			p.db.warnOnce("%s may create objects in schema %s; REVOKE CREATE ON SCHEMA %s FROM PUBLIC", who, creatable, creatable)
 		}
+		if definer := string(row[8]); definer != "" {
+			p.db.warnOnce("%s may call functions that run with the rights of their owner (SECURITY DEFINER), for example %s; READ ONLY transactions still stop what they write, but REVOKE EXECUTE from whoever should not", who, definer)
+		}
 		return nil
 	}
 	if owned != "" {

@@ -126,6 +126,8 @@ func TestCheckWarnings(t *testing.T) {
 	}{
 		{"column grant", "CREATE TABLE w1 (a int, b int); GRANT UPDATE (b) ON w1 TO readonly", []string{"may write", "public.w1"}},
 		{"delete", "CREATE TABLE w2 (a int); GRANT DELETE ON w2 TO PUBLIC", []string{"may write", "public.w2"}},
+		{"sequence", "CREATE SEQUENCE w4; GRANT UPDATE ON w4 TO readonly", []string{"may write", "the sequence public.w4"}},
+		{"definer", "CREATE FUNCTION w5() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'", []string{"SECURITY DEFINER", "public.w5"}},
 		{"schema", "GRANT CREATE ON SCHEMA public TO readonly", []string{"may create objects in schema public"}},
 		{"owner", "CREATE TABLE w3 (a int); ALTER TABLE w3 OWNER TO writer", []string{"owns application tables", "public.w3"}},
 		{"no outcome", "DROP FUNCTION mcp_audit.outcome", []string{"lacks outcome()"}},
