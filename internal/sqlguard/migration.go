@@ -67,6 +67,8 @@ type ddl struct {
 	create  []newThing // come into being
 	types   []Name     // types created, changed or dropped: only their schema can be checked
 	drops   []dropThing
+	heavy   []heavyThing
+	renames []renameThing
 	cascade bool
 	ifThere bool // IF EXISTS
 }
@@ -228,11 +230,14 @@ func (d *ddl) rename(s *pg.RenameStmt) error {
 	d.cascade = s.Behavior == pg.DropBehavior_DROP_CASCADE
 	old := d.write(s.Relation, "")
 	switch s.RenameType {
-	case pg.ObjectType_OBJECT_COLUMN, pg.ObjectType_OBJECT_TABCONSTRAINT:
+	case pg.ObjectType_OBJECT_COLUMN:
+		d.renames = append(d.renames, renameThing{old, s.Subname, s.Newname})
+	case pg.ObjectType_OBJECT_TABCONSTRAINT:
 	case pg.ObjectType_OBJECT_INDEX:
 		d.create = append(d.create, newThing{name: Name{Name: s.Newname}, beside: old, kind: 'i', free: true})
 	default:
 		kindByte := map[string]byte{"table": 'r', "view": 'v', "sequence": 'S', "materialized view": 'm'}[kind]
+		d.renames = append(d.renames, renameThing{rel: old, to: s.Newname})
 		d.create = append(d.create, newThing{name: Name{Name: s.Newname}, beside: old, kind: kindByte})
 	}
 	return nil
@@ -297,6 +302,7 @@ func (d *ddl) index(s *pg.IndexStmt) error {
 		return unsupported("TABLESPACE is the operator's choice", "Leave it out.")
 	}
 	on := d.write(s.Relation, "")
+	d.heavy = append(d.heavy, heavyThing{on, HeavyIndex})
 	if s.Idxname != "" {
 		d.create = append(d.create, newThing{name: Name{Name: s.Idxname}, beside: on, kind: 'i', free: true})
 	}

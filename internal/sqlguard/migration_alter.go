@@ -78,6 +78,9 @@ func (d *ddl) alterTable(s *pg.AlterTableStmt) error {
 		if err := d.subCommand(rel, c); err != nil {
 			return err
 		}
+		if h := heavyOf(c); h != "" {
+			d.heavy = append(d.heavy, heavyThing{heavyTable(rel, c), h})
+		}
 	}
 	return nil
 }

@@ -61,6 +61,16 @@ func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
 		rel := v.facts.Relations[dr.rel]
 		out.Drops = append(out.Drops, DropName{Type: dr.kind, Relation: QuoteName(rel.Schema, rel.Name), Column: dr.column})
 	}
+	for _, h := range d.heavy {
+		if rel, ok := v.facts.Relations[h.table]; ok {
+			out.Heavy = append(out.Heavy, HeavyPart{Kind: h.kind, Table: rel.target()})
+		}
+	}
+	for _, r := range d.renames {
+		if rel, ok := v.facts.Relations[r.rel]; ok {
+			out.Renames = append(out.Renames, Rename{Relation: rel.target(), Column: r.column, NewName: r.to})
+		}
+	}
 	for _, n := range d.found.relations {
 		if rel, ok := v.facts.Relations[n]; ok {
 			out.Reads = append(out.Reads, rel.target())

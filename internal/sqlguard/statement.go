@@ -52,8 +52,24 @@ type DDLForm struct {
 	Creates []Target
 	// Drops are columns ("schema.table.column") and relations that the text itself names for dropping.
 	Drops []DropName
+	// Heavy are the parts that may rewrite or scan a whole table, in the order of the text.
+	Heavy []HeavyPart
+	// Renames are columns and relations that get another name.
+	Renames []Rename
 	// Cascade says that the text holds CASCADE.
 	Cascade bool
+}
+
+// HeavyPart is a part of a migration and the table it works through.
+type HeavyPart struct {
+	Kind  Heavy
+	Table Target
+}
+
+// Rename is a new name: of a column where Column is set, else of the relation itself.
+type Rename struct {
+	Relation        Target
+	Column, NewName string
 }
 
 // DropName is one object the text names for dropping. Type is "table", "column", "view", "index" …
