@@ -23,8 +23,12 @@ func oneLine(tokens []token) string {
 	return b.String()
 }
 
-// trimEnd drops semicolons at the end.
-func trimEnd(tokens []token) []token {
+// trim drops semicolons at both ends. One at the beginning ends an empty statement for the parser, and
+// behind a prefix of ours it would be a syntax error.
+func trim(tokens []token) []token {
+	for len(tokens) > 0 && tokens[0].kind == pg.Token_ASCII_59 {
+		tokens = tokens[1:]
+	}
 	for len(tokens) > 0 && tokens[len(tokens)-1].kind == pg.Token_ASCII_59 {
 		tokens = tokens[:len(tokens)-1]
 	}
@@ -32,7 +36,7 @@ func trimEnd(tokens []token) []token {
 }
 
 // clean measures text and gives it back on one line without comments, together with its tokens; of a
-// whole statement the semicolons at the end are dropped as well. It
+// whole statement the semicolons at both ends are dropped as well. It
 // scans its own output again and insists on the same tokens, so that nothing it removed mattered.
 func clean(what, text string, statement bool) (string, []token, error) {
 	tokens, err := scan(what, text)
@@ -45,7 +49,7 @@ func clean(what, text string, statement bool) (string, []token, error) {
 			"Write the literal in one piece, or join pieces with ||.")
 	}
 	if statement {
-		tokens = trimEnd(tokens)
+		tokens = trim(tokens)
 	}
 	line := oneLine(tokens)
 	again, err := scan(what, line)
