@@ -473,7 +473,7 @@ func TestFieldD60ManyTables(t *testing.T) {
 	db := pgtemp.New(t)
 	db.Exec(t, "CREATE SCHEMA app AUTHORIZATION migrator; GRANT USAGE ON SCHEMA app TO readonly, writer; ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO readonly")
 	db.Exec(t, `DO $$ DECLARE cols text; BEGIN
-		SELECT string_agg(format('c%s %s', i, (ARRAY['int', 'text'])[1 + i % 2]), ', ') INTO cols FROM generate_series(1, 40) i;
+		SELECT string_agg(format('c%s int', i), ', ') INTO cols FROM generate_series(1, 40) i; -- no text: a TOAST table each is half of the work
 		FOR i IN 1..3000 LOOP
 			EXECUTE format('CREATE TABLE app.%s_%s (%s)', (ARRAY['orders', 'items', 'clients'])[1 + i % 3], i, cols);
 			IF i % 100 = 0 THEN COMMIT; END IF; -- the locks of all of them do not fit
