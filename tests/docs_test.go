@@ -153,7 +153,6 @@ func TestDocsReservedKeys(t *testing.T) {
 	require.True(t, found)
 	sentence, _, _ = strings.Cut(sentence, "refuses the start")
 	values := map[string]string{
-		"migration.maxPreviewBytes":  `"migration":{"maxPreviewBytes":1}`,
 		"approval.pageOnlyAboveRows": `"approval":{"pageOnlyAboveRows":1}`,
 		"write.rules":                `"write":{"rules":[{"tables":["a.b"]}]}`,
 		"approval.channel":           `"approval":{"channel":"both"}`,

@@ -96,6 +96,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 		LockTimeout:      cfg.Write.LockTimeout,
 		ExecuteWait:      cfg.Write.ExecuteWait,
 		PreviewLock:      cfg.Migration.PreviewLock,
+		MaxPreviewBytes:  cfg.Migration.MaxPreviewBytes,
 		MigrationRole:    cfg.Database.MigrationRole,
 		ReadonlyRole:     db.Readonly().Address().User,
 		AuditRequired:    cfg.Audit.Required,

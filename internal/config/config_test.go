@@ -76,7 +76,7 @@ func TestFile(t *testing.T) {
 		"write": {"planTtlMs": 1000, "approvalTtlMs": 2000, "statementTimeoutMs": 1, "lockTimeoutMs": 2, "executeWaitMs": 0,
 			"approvalRequiredAboveRows": 0, "hardMaxRows": 5, "maxOpenPlans": 1, "rules": []},
 		"query": {"statementTimeoutMs": 3, "maxRows": 4, "maxBytes": 5, "allowFunctions": ["app.f"]},
-		"migration": {"previewLockMs": 6, "maxPreviewBytes": 67108864},
+		"migration": {"previewLockMs": 6, "maxPreviewBytes": 4096},
 		"approval": {"channel": "page", "pageOnlyAboveRows": 1000},
 		"approvalServer": {"enabled": false, "port": 0, "requireAuth": false, "authToken": "short", "openBrowser": "never",
 			"exposeRawPayload": true, "confirmAboveRows": 8, "pinHash": ""},
@@ -90,7 +90,7 @@ func TestFile(t *testing.T) {
 		HardMaxRows: 5, MaxOpenPlans: 1,
 	}, cfg.Write)
 	require.Equal(t, config.Query{StatementTimeout: 3 * time.Millisecond, MaxRows: 4, MaxBytes: 5, AllowFunctions: []string{"app.f"}}, cfg.Query)
-	require.Equal(t, config.Migration{PreviewLock: 6 * time.Millisecond, MaxPreviewBytes: 64 << 20}, cfg.Migration)
+	require.Equal(t, config.Migration{PreviewLock: 6 * time.Millisecond, MaxPreviewBytes: 4096}, cfg.Migration)
 	require.Equal(t, config.ApprovalServer{AuthToken: "short", OpenBrowser: "never", ExposeRawPayload: true, ConfirmAboveRows: 8}, cfg.ApprovalServer)
 	require.Equal(t, config.Audit{Required: true, Reads: true}, cfg.Audit)
 	require.Equal(t, "me", cfg.CallerID)
@@ -271,7 +271,7 @@ func TestS22LoudAboutMistakes(t *testing.T) {
 		"not built: channel":       {file: `{` + urls + `, "approval": {"channel": "both"}}`, want: []string{"approval.channel (", "not part of this version"}},
 		"channel, unknown":         {file: `{` + urls + `, "approval": {"channel": "email"}}`, want: []string{"approval.channel (", `"email" is not one of`}},
 		"not built: client":        {file: `{` + urls + `, "approval": {"pageOnlyAboveRows": 0}}`, want: []string{"approval.pageOnlyAboveRows (", "not part of this version"}},
-		"not built: size":          {file: `{` + urls + `, "migration": {"maxPreviewBytes": 1}}`, want: []string{"migration.maxPreviewBytes (", "not part of this version"}},
+		"size, negative":           {file: `{` + urls + `, "migration": {"maxPreviewBytes": -1}}`, want: []string{"migration.maxPreviewBytes (", "out of range"}},
 		"not built: tools":         {file: `{` + urls + `, "tools": "readonly"}`, want: []string{"tools (", "not part of this version"}},
 		"not built: tools, env":    {file: `{` + urls + `}`, env: "SW_TOOLS=-ddl", want: []string{"tools (SW_TOOLS)", "not part of this version"}},
 		"not built: allowed tools": {file: `{` + urls + `}`, env: "SW_ALLOWED_TOOLS=query", want: []string{"tools (SW_ALLOWED_TOOLS)", "not part of this version"}},

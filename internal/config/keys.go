@@ -108,13 +108,11 @@ var table = []setting{
 // refuses the start: a mask or a rule that is ignored is worse than none. Whoever builds the
 // feature takes its line out.
 var notYet = map[string]string{
-	"mask":                   "masked columns are",
-	"write.rules":            "per-table rules are",
-	"approval.channel":       "approval through the client is",
-	"tools":                  "choosing tools is",
-	"approvalServer.pinHash": "the PIN is",
-	// A rehearsal is bounded by migration.previewLockMs alone.
-	"migration.maxPreviewBytes":  "a size limit of migrations is",
+	"mask":                       "masked columns are",
+	"write.rules":                "per-table rules are",
+	"approval.channel":           "approval through the client is",
+	"tools":                      "choosing tools is",
+	"approvalServer.pinHash":     "the PIN is",
 	"approval.pageOnlyAboveRows": "approval through the client is",
 }
 

@@ -77,7 +77,7 @@ func setupOn(t *testing.T, db *pgtemp.DB, sql string, change ...func(*writecore.
 		Acquire:          func(ctx context.Context) (writecore.Session, error) { return b.pools.Writer().Acquire(ctx) },
 		CanWrite:         b.guard.CanWrite,
 		Limits:           writecore.Limits{ApprovalAbove: 100, HardMax: 10_000},
-		StatementTimeout: 10 * time.Second, LockTimeout: time.Second, ExecuteWait: 10 * time.Second, PreviewLock: 2 * time.Second,
+		StatementTimeout: 10 * time.Second, LockTimeout: time.Second, ExecuteWait: 10 * time.Second, PreviewLock: 2 * time.Second, MaxPreviewBytes: 64 << 20, RehearsalsPerMinute: 1_000,
 		MigrationRole: "migrator", ReadonlyRole: "readonly",
 		ApprovalURL: func() string { return "http://127.0.0.1:1/" },
 		CallerID:    "test", Logger: logger,

@@ -283,7 +283,7 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 func (w *TwoPhaseWrite) runSteps(sc *script, s Session, p plan.Plan, wk *work, params [][]byte, m string) shape {
 	st := wk.statement
 	if st.Class() == sqlguard.DDL {
-		w.migrationSteps(sc, st, m)
+		w.migrationSteps(sc, st, -1, m)
 		return shape{}
 	}
 	sc.Add("state", step(stateSQL))

@@ -50,6 +50,8 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 			return notSeen(rest)
 		case "facts":
 			return notAsChecked(st, rest)
+		case "sizes":
+			return w.tooLarge(st, rest)
 		case "named":
 			return notSeen(rest + " (Postgres took the name for another relation)")
 		case "probe":

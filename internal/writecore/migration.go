@@ -57,7 +57,10 @@ func existing(st *sqlguard.Statement) []uint32 {
 // upon is asserted, the names are made to mean what they mean to the guard whatever role runs them, and
 // what the statement does is measured. DDL cannot stand in a CTE, so the parser stands alone before it;
 // the locks and the transaction status behind it are the second look.
-func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, m string) {
+//
+// limit bounds the size of what may be rewritten or scanned; negative is no limit: what a person has
+// approved may take its time.
+func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, limit int64, m string) {
 	oids := wire.OIDArray(existing(st))
 	relations := wire.Step{SQL: relationsSQL, Params: [][]byte{oids}}
 	columns := wire.Step{SQL: columnsSQL, Params: [][]byte{oids}}
@@ -72,14 +75,20 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, m str
 		sc.Add("role", step("SET LOCAL ROLE "+sqlguard.QuoteIdent(w.o.MigrationRole)))
 	}
 	sc.Add("state", step(stateSQL))
+	if s, ok := sizesStep(st, limit, m); ok {
+		sc.Add("sizes", s)
+	}
+	if s, ok := usersStep(st); ok {
+		sc.Add("users", s)
+	}
 	for _, l := range holdStill(st) {
 		sc.Add("hold", l)
 	}
+	sc.Add("values", valuesStep(st)) // before the counters of scans are read
 	sc.Add("definitions", definitions(st))
 	sc.Add("relations", relations)
 	sc.Add("objects", step(objectsSQL))
 	sc.Add("columns", columns)
-	sc.Add("values", valuesStep(st))
 	sc.Add("clock", step(clockSQL))
 	sc.Add("run", step(st.SQL()))
 	sc.Add("clock after", step(clockSQL))
@@ -206,11 +215,16 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	default:
 		return pv, false, refusal.New(refusal.MigrationBusy, "Another migration is being rehearsed.", "Try again in a few seconds.")
 	}
+	if wait, ok := w.rehearsed.another(time.Now(), w.o.RehearsalsPerMinute); !ok {
+		return pv, false, refusal.New(refusal.MigrationBusy,
+			fmt.Sprintf("%d migrations were rehearsed within the last minute, and each takes strong locks.", w.o.RehearsalsPerMinute),
+			fmt.Sprintf("Wait %d s, then preview again.", int(wait.Seconds())+1))
+	}
 	m := wire.NewMark()
 	sc := script{timeout: rehearseTimeout}
 	sc.Add("begin", begin(false))
 	sc.Add("settings", settings(s, w.o.PreviewLock, w.o.LockTimeout, m))
-	w.migrationSteps(&sc, st, m)
+	w.migrationSteps(&sc, st, w.o.MaxPreviewBytes, m)
 	reply, err := w.send(ctx, s, &sc, true)
 	if err != nil {
 		return pv, false, err

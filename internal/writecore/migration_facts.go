@@ -13,15 +13,15 @@ import (
 
 // rel is one row of relations.sql.
 type rel struct {
-	oid, node, size, table int64
-	kind, name             string
+	oid, node, size, table, scans int64
+	kind, name                    string
 }
 
 func relsOf(r wire.Result) map[int64]rel {
 	out := make(map[int64]rel, len(r.Rows))
 	for i := range r.Rows {
 		n := func(c int) int64 { v, _ := strconv.ParseInt(cell(r, i, c), 10, 64); return v }
-		x := rel{oid: n(0), kind: cell(r, i, 1), name: sqlguard.QuoteName(cell(r, i, 2), cell(r, i, 3)), node: n(4), size: n(5), table: n(6)}
+		x := rel{oid: n(0), kind: cell(r, i, 1), name: sqlguard.QuoteName(cell(r, i, 2), cell(r, i, 3)), node: n(4), size: n(5), table: n(6), scans: n(7)}
 		out[x.oid] = x
 	}
 	return out
@@ -61,6 +61,8 @@ func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts
 			// An index that goes with its table needs no line of its own.
 		case !still:
 			f.Drops = append(f.Drops, plan.Drop{Type: kindNames[b.kind], Name: b.name})
+		case a.scans > b.scans && a.node == b.node:
+			f.Scans = append(f.Scans, b.name)
 		case a.node != b.node && (b.kind == "r" || b.kind == "m" || b.kind == "i"):
 			f.Rewrites = append(f.Rewrites, b.name)
 		}
@@ -187,9 +189,7 @@ func (w *TwoPhaseWrite) migrationWarnings(st *sqlguard.Statement, f plan.Facts, 
 			warn(plan.WarnDataLost, "The %s %s is dropped with all its rows.", d.Type, d.Name)
 		}
 	}
-	for _, r := range f.Rewrites {
-		warn(plan.WarnRewritesTable, "%s is rewritten.", r)
-	}
+	out = append(out, advice(st, f, sc, reply)...)
 	for _, l := range f.Locks {
 		if lockRank[l.Mode] >= lockRank["ShareLock"] {
 			warn(plan.WarnBlocksWrites, "%s is locked (%s) while it runs; the rehearsal took %.0f ms.", l.Relation, l.Mode, l.HeldMS)

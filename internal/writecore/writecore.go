@@ -85,6 +85,10 @@ type Options struct {
 	ExecuteWait      time.Duration // how long execute_plan waits for a person
 	MaxWaiting       int           // calls that may wait at once; 0 = 8
 	PreviewLock      time.Duration // statement_timeout of a migration's preview
+	// MaxPreviewBytes bounds the tables that a migration's preview may rewrite or scan; negative = no limit.
+	MaxPreviewBytes int64
+	// RehearsalsPerMinute bounds the previews of migrations; 0 = 6.
+	RehearsalsPerMinute int
 
 	// MigrationRole is taken by SET LOCAL ROLE for a migration; empty = the writer itself.
 	MigrationRole string
@@ -102,16 +106,21 @@ type Options struct {
 
 // TwoPhaseWrite is the core. It is safe for concurrent use and holds no connection while it waits.
 type TwoPhaseWrite struct {
-	o        Options
-	waiting  chan struct{}
-	ddl      chan struct{} // one rehearsal of a migration at a time
-	deciding deciding
+	o       Options
+	waiting chan struct{}
+	ddl     chan struct{} // one rehearsal of a migration at a time
+	// rehearsed belongs to whoever holds ddl.
+	rehearsed rehearsals
+	deciding  deciding
 }
 
 // New returns a core over o.
 func New(o Options) *TwoPhaseWrite {
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = 8
+	}
+	if o.RehearsalsPerMinute == 0 {
+		o.RehearsalsPerMinute = rehearsalsPerMinute
 	}
 	if o.Progress == 0 {
 		o.Progress = 5 * time.Second

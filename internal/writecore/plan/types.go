@@ -97,6 +97,7 @@ const (
 	WarnDataLost             = "DATA_LOST"
 	WarnBlocksWrites         = "BLOCKS_WRITES"
 	WarnUnreadableForReaders = "UNREADABLE_FOR_READONLY"
+	WarnNameInUse            = "NAME_IN_USE"
 )
 
 // Field is one column of a row, in the table's column order.

@@ -1,0 +1,10 @@
+-- Functions outside the system's schemas whose text holds one of the names $1: what breaks when a name goes.
+-- Functions with a parsed body have no text and follow a rename. At most six, to say "and more".
+SELECT pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(p.proname), w.name
+FROM pg_catalog.unnest($1::text[]) WITH ORDINALITY AS w (name, ord)
+JOIN pg_catalog.pg_proc p ON pg_catalog.strpos(pg_catalog.lower(p.prosrc), pg_catalog.lower(w.name)) > 0
+JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+WHERE n.nspname <> 'information_schema' AND n.nspname <> 'mcp_audit' AND n.nspname NOT LIKE 'pg\_%' AND l.lanname NOT IN ('c', 'internal')
+ORDER BY w.ord, 1
+LIMIT 60
