@@ -98,6 +98,7 @@ func baseConfig() map[string]any {
 		"allowlist":      map[string]any{"write": map[string]any{"schemas": []string{"app"}}},
 		"database":       map[string]any{"migrationRole": "migrator"},
 		"approvalServer": map[string]any{"port": 0, "openBrowser": "never"},
+		"migration":      map[string]any{"previewsPerMinute": 10_000},
 		"callerId":       "tests",
 	}
 }

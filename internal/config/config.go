@@ -75,6 +75,8 @@ type Query struct {
 type Migration struct {
 	PreviewLock     time.Duration
 	MaxPreviewBytes int64
+	// PreviewsPerMinute bounds how often strong locks are taken for what nobody has approved.
+	PreviewsPerMinute int
 }
 
 // When the server opens the browser by itself.

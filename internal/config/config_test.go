@@ -54,7 +54,7 @@ func TestDefaults(t *testing.T) {
 			ExecuteWait: 50 * time.Second, ApprovalRequiredAboveRows: 100, HardMaxRows: 10_000, MaxOpenPlans: 20,
 		},
 		Query:          config.Query{StatementTimeout: 10 * time.Second, MaxRows: 1000, MaxBytes: 1 << 20},
-		Migration:      config.Migration{PreviewLock: 2 * time.Second, MaxPreviewBytes: 64 << 20},
+		Migration:      config.Migration{PreviewLock: 2 * time.Second, MaxPreviewBytes: 64 << 20, PreviewsPerMinute: 6},
 		ApprovalServer: config.ApprovalServer{Enabled: true, Port: 4319, RequireAuth: true, OpenBrowser: "auto", ConfirmAboveRows: 1000},
 		CallerID:       "unknown",
 	}
@@ -76,7 +76,7 @@ func TestFile(t *testing.T) {
 		"write": {"planTtlMs": 1000, "approvalTtlMs": 2000, "statementTimeoutMs": 1, "lockTimeoutMs": 2, "executeWaitMs": 0,
 			"approvalRequiredAboveRows": 0, "hardMaxRows": 5, "maxOpenPlans": 1, "rules": []},
 		"query": {"statementTimeoutMs": 3, "maxRows": 4, "maxBytes": 5, "allowFunctions": ["app.f"]},
-		"migration": {"previewLockMs": 6, "maxPreviewBytes": 4096},
+		"migration": {"previewLockMs": 6, "maxPreviewBytes": 4096, "previewsPerMinute": 7},
 		"approval": {"channel": "page", "pageOnlyAboveRows": 1000},
 		"approvalServer": {"enabled": false, "port": 0, "requireAuth": false, "authToken": "short", "openBrowser": "never",
 			"exposeRawPayload": true, "confirmAboveRows": 8, "pinHash": ""},
@@ -90,7 +90,7 @@ func TestFile(t *testing.T) {
 		HardMaxRows: 5, MaxOpenPlans: 1,
 	}, cfg.Write)
 	require.Equal(t, config.Query{StatementTimeout: 3 * time.Millisecond, MaxRows: 4, MaxBytes: 5, AllowFunctions: []string{"app.f"}}, cfg.Query)
-	require.Equal(t, config.Migration{PreviewLock: 6 * time.Millisecond, MaxPreviewBytes: 4096}, cfg.Migration)
+	require.Equal(t, config.Migration{PreviewLock: 6 * time.Millisecond, MaxPreviewBytes: 4096, PreviewsPerMinute: 7}, cfg.Migration)
 	require.Equal(t, config.ApprovalServer{AuthToken: "short", OpenBrowser: "never", ExposeRawPayload: true, ConfirmAboveRows: 8}, cfg.ApprovalServer)
 	require.Equal(t, config.Audit{Required: true, Reads: true}, cfg.Audit)
 	require.Equal(t, "me", cfg.CallerID)

@@ -79,6 +79,7 @@ var table = []setting{
 	{name: "query.allowFunctions", value: []string(nil)},
 	{name: "migration.previewLockMs", value: int64(2_000), min: 1, max: maxMillis},
 	{name: "migration.maxPreviewBytes", value: int64(64 << 20), min: 0, max: math.MaxInt64},
+	{name: "migration.previewsPerMinute", value: int64(6), min: 1, max: 1_000_000},
 	{name: "approval.channel", value: "page", env: []string{"SW_APPROVAL_CHANNEL"}, words: []string{"page", "elicitation", "both"}},
 	{name: "approval.pageOnlyAboveRows", value: int64(1_000), min: 0, max: maxRows},
 	{name: "approvalServer.enabled", value: true, env: []string{"SW_APPROVAL_SERVER_ENABLED"}},
@@ -148,8 +149,9 @@ type file struct {
 		AllowFunctions     []string `json:"allowFunctions"`
 	} `json:"query"`
 	Migration struct {
-		PreviewLockMs   int64 `json:"previewLockMs"`
-		MaxPreviewBytes int64 `json:"maxPreviewBytes"`
+		PreviewLockMs     int64 `json:"previewLockMs"`
+		MaxPreviewBytes   int64 `json:"maxPreviewBytes"`
+		PreviewsPerMinute int64 `json:"previewsPerMinute"`
 	} `json:"migration"`
 	Approval struct {
 		Channel           string `json:"channel"`

@@ -298,7 +298,7 @@ func (l *loader) build() Config {
 			StatementTimeout: l.millis("query.statementTimeoutMs"), MaxRows: int(l.integer("query.maxRows")),
 			MaxBytes: l.integer("query.maxBytes"), AllowFunctions: l.list("query.allowFunctions"),
 		},
-		Migration: Migration{PreviewLock: l.millis("migration.previewLockMs"), MaxPreviewBytes: l.integer("migration.maxPreviewBytes")},
+		Migration: Migration{PreviewLock: l.millis("migration.previewLockMs"), MaxPreviewBytes: l.integer("migration.maxPreviewBytes"), PreviewsPerMinute: int(l.integer("migration.previewsPerMinute"))},
 		ApprovalServer: ApprovalServer{
 			Enabled: l.flag("approvalServer.enabled"), Port: int(l.integer("approvalServer.port")), RequireAuth: l.flag("approvalServer.requireAuth"),
 			AuthToken: l.text("approvalServer.authToken"), OpenBrowser: l.text("approvalServer.openBrowser"),
