@@ -345,7 +345,7 @@ func TestKeys(t *testing.T) {
 		seen[k.Name] = true
 		require.NotEmpty(t, k.Default, k.Name)
 	}
-	require.Len(t, seen, 40)
+	require.Len(t, seen, 41)
 	require.ElementsMatch(t, config.FileKeys(), keysOf(seen))
 
 	example, err := os.ReadFile("../../config.example.json")
