@@ -41,6 +41,7 @@ var arrows = map[string]arrow{
 	"docker/init":             {},
 	"internal/refusal":        {},
 	"internal/strictjson":     {foreign: []string{"github.com/go-json-experiment/json/jsontext"}},
+	"internal/toolpolicy":     {own: []string{"internal/strictjson"}},
 	"internal/wire":           {own: []string{"internal/refusal"}},
 	"internal/sqlguard":       {own: []string{"internal/refusal", "internal/strictjson", "internal/wire"}, foreign: []string{"github.com/pganalyze/pg_query_go/v5", "google.golang.org/protobuf"}},
 	"internal/writecore/plan": {own: []string{"internal/refusal", "internal/strictjson"}},
@@ -214,7 +215,7 @@ func TestImportsOfTestFiles(t *testing.T) {
 // a file, the network or the environment.
 func TestImportsOfPurePackages(t *testing.T) {
 	t.Parallel()
-	pure := []string{"internal/refusal", "internal/wire", "internal/strictjson", "internal/sqlguard", "internal/writecore/plan", "internal/audit"}
+	pure := []string{"internal/refusal", "internal/toolpolicy", "internal/wire", "internal/strictjson", "internal/sqlguard", "internal/writecore/plan", "internal/audit"}
 	outside := []string{"os", "net", "syscall", "unsafe", "database/sql", "plugin"}
 	for _, f := range sourceFiles(t, pure...) {
 		if f.test || !slices.Contains(pure, f.dir) {
