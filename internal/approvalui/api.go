@@ -49,6 +49,7 @@ func (s *Server) about() map[string]any {
 		"approval_required_above_rows": s.opts.ApprovalRequiredAboveRows, "hard_max_rows": s.opts.HardMaxRows,
 		"can_open": s.opts.OpenBrowser != nil, "can_recheck": s.opts.Prober != nil,
 		"now": time.Now().UnixMilli(), "port": s.port, "key": s.key, "audit_failures": s.auditFailures(),
+		"can_audit": s.opts.Trail != nil, "refusals": len(s.opts.Refusals.List()),
 	}
 }
 
@@ -82,16 +83,6 @@ func (s *Server) lookup(t plan.Token) (plan.Plan, bool) {
 		return s.opts.Ledger.Get(t)
 	}
 	return plan.Plan{}, false
-}
-
-// onePlan is everything that happened to one plan.
-func (s *Server) onePlan(w http.ResponseWriter, _ *http.Request, t plan.Token) {
-	p, ok := s.lookup(t)
-	if !ok {
-		errUnknownPlan.send(w)
-		return
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"ok": true, "plan": s.card(p), "history": historyOf(p)})
 }
 
 // approve is the only way to a yes. It fails closed: a plan that cannot be found cannot be

@@ -65,17 +65,9 @@ func (h *hub) publish(e plan.Event) {
 	if kind == "resync" {
 		name = "resync"
 	}
-	frame := fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, data)
-
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for st := range h.open {
-		select {
-		case st.frames <- frame:
-		default:
-			st.behind = true
-		}
-	}
+	h.send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, data))
 	if h.s.opts.OpenOnFirstPlan && !h.opened && e.Plan.State == plan.AwaitingApproval {
 		h.opened = true
 		if len(h.open) == 0 && h.s.opts.OpenBrowser != nil {
@@ -86,6 +78,24 @@ func (h *hub) publish(e plan.Event) {
 			}()
 		}
 	}
+}
+
+// send hands a frame to every open stream. h.mu is held.
+func (h *hub) send(frame []byte) {
+	for st := range h.open {
+		select {
+		case st.frames <- frame:
+		default:
+			st.behind = true
+		}
+	}
+}
+
+// refused tells the pages how many refusals there are to see.
+func (h *hub) refused(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.send(fmt.Appendf(nil, "event: refused\ndata: {\"count\":%d}\n\n", n))
 }
 
 func (h *hub) join() (*stream, bool) {

@@ -113,12 +113,6 @@ func executedResult(r *Result, p plan.Plan, say Sentence) {
 	}
 }
 
-// Step is one line of a plan's life.
-type Step struct {
-	At   int64 `json:"at"` // epoch ms; 0 when the time is not known
-	Text Text  `json:"text"`
-}
-
 // historyOf is everything this process knows that happened to a plan, in order.
 func historyOf(p plan.Plan) []Step {
 	n := total(p.Preview)
@@ -131,40 +125,40 @@ func historyOf(p plan.Plan) []Step {
 	} else {
 		what = append(what, words(", nobody has to be asked"))
 	}
-	out := []Step{{p.CreatedAt.UnixMilli(), what}}
+	out := []Step{{At: p.CreatedAt.UnixMilli(), Text: what, kind: stepAsked}}
 	if forgotten(p) {
 		out = []Step{}
 	}
 	if p.PreviewCount > 1 {
-		out = append(out, Step{0, Text{strong("Asked"), words(" "), count(int64(p.PreviewCount)), words(" times in all, always with the same rows")}})
+		out = append(out, Step{Text: Text{strong("Asked"), words(" "), count(int64(p.PreviewCount)), words(" times in all, always with the same rows")}, kind: stepAgain})
 	}
 	if d := p.Decision; d != nil {
-		t := Text{strong("Approved"), words(" by "), quoted(actorOr(d.Actor)), words(" on this page")}
+		t, kind := Text{strong("Approved"), words(" by "), quoted(actorOr(d.Actor)), words(" on this page")}, stepApproved
 		if p.State == plan.Rejected {
-			t = Text{strong("Rejected"), words(" by "), quoted(actorOr(d.Actor))}
+			t, kind = Text{strong("Rejected"), words(" by "), quoted(actorOr(d.Actor))}, stepRejected
 			if d.Reason != "" {
 				t = append(t, words(": “"), quoted(d.Reason), words("”"))
 			}
 		}
-		out = append(out, Step{d.At.UnixMilli(), t})
+		out = append(out, Step{At: d.At.UnixMilli(), Text: t, kind: kind})
 	}
 	switch p.State {
 	case plan.Executing:
-		out = append(out, Step{0, Text{strong("Running"), words(" now")}})
+		out = append(out, Step{Text: Text{strong("Running"), words(" now")}, kind: "running"})
 	case plan.Executed:
-		s := Step{0, Text{strong("Executed"), words(", "), count(p.ExecutedRows), words(" " + rows(p.ExecutedRows) + " of the target, committed together with its audit entry")}}
+		s := Step{kind: stepExecuted, Text: Text{strong("Executed"), words(", "), count(p.ExecutedRows), words(" " + rows(p.ExecutedRows) + " of the target, committed together with its audit entry")}}
 		if !p.ExecutedAt.IsZero() {
 			s.At = p.ExecutedAt.UnixMilli()
 		}
 		out = append(out, s)
 	case plan.Stopped:
-		out = append(out, Step{0, Text{strong("Stopped"), words(" before it was saved: "), code(p.StopCode)}})
+		out = append(out, Step{Text: Text{strong("Stopped"), words(" before it was saved: "), code(p.StopCode)}, kind: p.StopCode})
 	case plan.Expired:
-		out = append(out, Step{p.ExpiresAt.UnixMilli(), Text{strong("Expired"), words(", nothing changed")}})
+		out = append(out, Step{At: p.ExpiresAt.UnixMilli(), Text: Text{strong("Expired"), words(", nothing changed")}, kind: string(refusal.ExpiredToken)})
 	case plan.Superseded:
-		out = append(out, Step{0, Text{strong("Replaced"), words(" by plan "), code(string(p.SupersededBy))}})
+		out = append(out, Step{Text: Text{strong("Replaced"), words(" by plan "), code(string(p.SupersededBy))}, kind: string(refusal.SupersededPlan)})
 	case plan.Unknown:
-		out = append(out, Step{0, Text{strong("Not known"), words(" whether it was saved")}})
+		out = append(out, Step{Text: Text{strong("Not known"), words(" whether it was saved")}, kind: string(refusal.OutcomeUnknown)})
 	default: // open, or rejected: said above
 	}
 	return out

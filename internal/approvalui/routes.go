@@ -34,6 +34,13 @@ func (s *Server) find(p string) *route {
 		return &route{methods: get(s.plans)}
 	case "/api/history":
 		return &route{methods: get(s.history)}
+	case "/api/audit":
+		if s.opts.Trail == nil {
+			return nil
+		}
+		return &route{methods: get(s.audit)}
+	case "/api/refusals":
+		return &route{methods: get(s.refusals)}
 	case "/api/events":
 		return &route{methods: map[string]http.HandlerFunc{http.MethodGet: s.events}}
 	case "/api/session":

@@ -57,6 +57,9 @@ type Options struct {
 	Watcher  Watcher
 	Prober   Prober // nil: the recheck route answers 404
 	Ledger   Ledger // nil: no history
+	Trail    Trail  // the audit log; nil: the audit route answers 404
+	// Refusals is what the agent ran into; nil makes one that stays empty.
+	Refusals *Refusals
 
 	Port             int    // 0 is any free port
 	RequireAuth      bool   // false switches the 401 gate off, never the 403 gate
@@ -118,6 +121,10 @@ func New(o Options) (*Server, error) {
 	}
 	s.key = random(32)
 	s.hub = newHub(s)
+	if s.opts.Refusals == nil {
+		s.opts.Refusals = &Refusals{}
+	}
+	s.opts.Refusals.onAdd(s.hub.refused)
 	s.http = &http.Server{
 		// "OPTIONS *" would be answered by the library, past every gate.
 		DisableGeneralOptionsHandler: true,
