@@ -30,6 +30,8 @@ type app struct {
 	journal *plan.Journal // nil where there is none
 	server  *mcpserver.Server
 	page    *approvalui.Server // nil where there is none
+	// refusals is what the tools refused lately, for the page.
+	refusals *approvalui.Refusals
 	// pageDown says that the page was bound and then failed: nobody can decide any more.
 	pageDown atomic.Bool
 }
@@ -63,7 +65,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 	if err != nil {
 		return nil, err
 	}
-	a := &app{log: log, db: db, guard: guard}
+	a := &app{log: log, db: db, guard: guard, refusals: &approvalui.Refusals{}}
 	if cfg.JournalPath != "" {
 		if a.journal, err = plan.OpenJournal(cfg.JournalPath); err != nil {
 			return nil, usage(fmt.Errorf("journal.path: %w", err))
@@ -119,7 +121,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 	}
 	a.server = mcpserver.New(mcpserver.Options{
 		Name: "sw-postgres-mcp", Title: "Postgres with previews", Version: version, Instructions: tools.Instructions,
-		Tools: tools.All(tools.Deps{
+		Tools: observed(tools.All(tools.Deps{
 			Text: guard, Rows: guard,
 			ReadonlyCatalog: db.Readonly().Catalog(), WriterCatalog: db.Writer().Catalog(),
 			Reads:  reads{pool: db.Readonly(), guard: guard},
@@ -128,7 +130,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 				QueryRows: cfg.Query.MaxRows, QueryBytes: cfg.Query.MaxBytes, QueryTimeout: cfg.Query.StatementTimeout,
 				ApprovalAbove: cfg.Write.ApprovalRequiredAboveRows, ExecuteWait: cfg.Write.ExecuteWait,
 			},
-		}),
+		}), a.refusals),
 		Logger: log,
 	})
 	return a, nil
@@ -138,7 +140,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, ledger *audit.Log, openBrowser func(string) error) error {
 	at := a.db.Writer().Address()
 	page, err := approvalui.New(approvalui.Options{
-		Reviewer: core, Prober: core, Ledger: a.store, Watcher: a.store,
+		Reviewer: core, Prober: core, Ledger: a.store, Watcher: a.store, Trail: newTrail(a.db), Refusals: a.refusals,
 		Port: cfg.ApprovalServer.Port, RequireAuth: cfg.ApprovalServer.RequireAuth, AuthToken: cfg.ApprovalServer.AuthToken,
 		ExposeRawPayload: cfg.ApprovalServer.ExposeRawPayload, ConfirmAboveRows: cfg.ApprovalServer.ConfirmAboveRows,
 		Database: at.Database, Host: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), Role: at.User,
