@@ -45,7 +45,7 @@ func (s *Server) plans(w http.ResponseWriter, r *http.Request) {
 func (s *Server) about() map[string]any {
 	return map[string]any{
 		"database": s.opts.Database, "host": s.opts.Host, "role": s.opts.Role, "caller": s.opts.Caller,
-		"version": s.opts.Version, "person": s.opts.Person, "confirm_above_rows": s.opts.ConfirmAboveRows,
+		"version": s.opts.Version, "person": s.person(), "can_remember": s.opts.Names != nil, "pin_required": s.opts.PIN != nil, "confirm_above_rows": s.opts.ConfirmAboveRows,
 		"approval_required_above_rows": s.opts.ApprovalRequiredAboveRows, "hard_max_rows": s.opts.HardMaxRows,
 		"can_open": s.opts.OpenBrowser != nil, "can_recheck": s.opts.Prober != nil,
 		"now": time.Now().UnixMilli(), "port": s.port, "key": s.key, "audit_failures": s.auditFailures(),
@@ -86,7 +86,8 @@ func (s *Server) lookup(t plan.Token) (plan.Plan, bool) {
 }
 
 // approve is the only way to a yes. It fails closed: a plan that cannot be found cannot be
-// approved, since what has to be typed for it is not known. See TestApproveNeedsTheTypedText.
+// approved, since what has to be typed for it is not known. See TestApproveNeedsTheTypedText and
+// TestPINIsNeededToApprove.
 func (s *Server) approve(w http.ResponseWriter, r *http.Request, t plan.Token) {
 	body, bad := readBody(r, "approvedBy", "pin", "confirm")
 	if bad != nil {
@@ -112,6 +113,10 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, t plan.Token) {
 			problem{http.StatusBadRequest, "CONFIRMATION_REQUIRED", "Approving this plan needs " + what + " to be typed.", "Nothing was decided."}.send(w)
 			return
 		}
+	}
+	if bad := s.pinRight(body["pin"]); bad != nil {
+		bad.send(w)
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
 	defer cancel()
@@ -224,27 +229,4 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 		}
 		writeJSON(w, http.StatusOK, map[string]any{"ok": true, "token": s.secret})
 	}
-}
-
-// open asks the server to open the page in this desktop's browser: the person sees it, who asked
-// gets nothing.
-func (s *Server) open(w http.ResponseWriter, r *http.Request) {
-	if _, bad := readBody(r); bad != nil {
-		bad.send(w)
-		return
-	}
-	if s.opts.OpenBrowser == nil {
-		errNoBrowser.send(w)
-		return
-	}
-	if !s.codes.mayOpen() {
-		errTooManyTries.send(w)
-		return
-	}
-	if err := s.Open(); err != nil {
-		s.log.Warn("the browser could not be opened", "cause", err)
-		errNoBrowser.send(w)
-		return
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"ok": true})
 }

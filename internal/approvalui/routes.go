@@ -47,6 +47,12 @@ func (s *Server) find(p string) *route {
 		return &route{open: true, methods: post(s.session)}
 	case "/api/open":
 		return &route{open: true, methods: post(s.open)}
+	case "/api/servers":
+		return &route{methods: get(s.servers)}
+	case "/api/servers/open":
+		return &route{methods: post(s.openOther)}
+	case "/api/name":
+		return &route{methods: post(s.rename)}
 	}
 	if name, ok := strings.CutPrefix(p, "/static/"); ok {
 		return &route{open: true, methods: get(func(w http.ResponseWriter, r *http.Request) { s.static(w, r, name) })}

@@ -82,6 +82,13 @@ type Options struct {
 	// OpenCommand is the command line that opens the page, shown on the locked page; "" leaves it out.
 	OpenCommand string
 
+	// PIN is asked for by every approval; nil asks for none.
+	PIN PIN
+	// Others knows this user's other servers on this machine; nil: there are none.
+	Others Others
+	// Names remembers the person's name on this machine; nil: only the browser does.
+	Names Names
+
 	// AuditFailures counts the audit rows that could not be written; nil = never any.
 	AuditFailures func() int64
 
@@ -99,6 +106,8 @@ type Server struct {
 	ln     net.Listener
 	http   *http.Server
 	codes  *codes
+	pin    pinGate
+	others othersCache
 	hub    *hub
 	done   chan struct{}
 	once   sync.Once
@@ -115,7 +124,7 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: o, log: o.Logger, secret: o.AuthToken, done: make(chan struct{}), codes: newCodes(time.Now)}
+	s := &Server{opts: o, log: o.Logger, secret: o.AuthToken, done: make(chan struct{}), codes: newCodes(time.Now), pin: pinGate{pin: o.PIN, now: time.Now}}
 	if s.secret == "" {
 		s.secret = random(32)
 	}

@@ -4,6 +4,8 @@ import { Card, agent, cardId, meta, receipt, sign } from './card.js';
 import { samples, statement } from './evidence.js';
 import * as dialog from './dialog.js';
 import * as net from './net.js';
+import * as pin from './pin.js';
+import * as servers from './servers.js';
 
 const INERT = 800; // ms in which nothing can be pressed after something appeared or moved
 const body = document.body;
@@ -96,6 +98,7 @@ async function start() {
   document.addEventListener('visibilitychange', () => { if (!document.hidden) inert(); });
   addEventListener('hashchange', route);
   setInterval(tick, 1000);
+  page.elsewhere.follow();
   route();
   follow();
 }
@@ -104,7 +107,9 @@ function meetServer(s) {
   server = s;
   skew = s.now - Date.now();
   net.useServer(s);
-  try { who = localStorage.getItem('approvals.person') || s.person; } catch { who = s.person; }
+  who = s.person;
+  if (s.can_remember) return;
+  try { who = localStorage.getItem('approvals.person') || s.person; } catch { /* private window */ }
 }
 
 function frame() {
@@ -125,17 +130,18 @@ function frame() {
   page.head = el('div', { class: 'head' }, page.h1, page.sub);
   page.queue = el('div', null, page.head, page.index, page.list, page.empty, page.recentHead, page.recent);
   page.other = el('div', { hidden: true });
+  page.elsewhere = servers.make(app);
   const root = document.getElementById('app');
   root.replaceChildren(
     el('a', { class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); page.main.focus(); } }, 'Skip to the plans'),
     el('header', { class: 'top' }, el('div', { class: 'wrap' },
       el('p', { class: 'place' }, icon('db'), el('span', { class: 'vh' }, 'Database '), name(server.database), ' ', el('span', null, 'on'), ' ', name(server.host)),
-      el('nav', { class: 'nav', 'aria-label': 'Pages' }, page.waiting, page.historyLink),
+      el('nav', { class: 'nav', 'aria-label': 'Pages' }, page.waiting, page.historyLink, page.elsewhere.link),
       el('div', { class: 'top-end' }, el('span', { class: 'me' }, 'You decide as ', page.who, ' ', page.change), page.state))),
     page.alarm,
     page.audit = el('div', { class: 'wrap', role: 'alert' }),
     page.main = el('main', { id: 'main', class: 'wrap', tabindex: -1 }, page.queue, page.other),
-    el('footer', { class: 'wrap' }, el('div', { class: 'foot' }, el('p', null, 'Only a person decides here. Agents have no tool for it.'), el('p', null, 'sw-postgres-mcp ', outside(server.version)))));
+    el('footer', { class: 'wrap' }, page.elsewhere.box, el('div', { class: 'foot' }, el('p', null, 'Only a person decides here. Agents have no tool for it.'), el('p', null, 'sw-postgres-mcp ', outside(server.version)))));
   showPerson();
   showAudit(server.audit_failures);
 }
@@ -150,8 +156,9 @@ function showAudit(failures) {
 
 function setPerson(n) {
   who = n;
-  try { localStorage.setItem('approvals.person', n); } catch { /* private window: for this page only */ }
   showPerson();
+  if (server.can_remember) { net.post('/api/name', { name: n }).catch((e) => { app.say(complaint(e)); }); return; }
+  try { localStorage.setItem('approvals.person', n); } catch { /* private window: for this page only */ }
 }
 
 function showPerson() {
@@ -319,8 +326,17 @@ function tick() {
 
 // ---------- deciding ----------
 
-async function approve(card) {
+function approve(card) {
+  if (!server.pin_required) { decide(card); return; }
+  if (box || !connected) return;
+  box = pin.ask(card.card, card.yes, app, (p) => decide(card, p));
+  box.plan = card.card.plan_token;
+}
+
+// decide sends the approval and returns what went wrong, '' when nothing did.
+async function decide(card, typedPin) {
   const c = card.card;
+  let wrong = '';
   card.sending = 'Approving\u2026';
   card.note = '';
   card.refresh();
@@ -328,14 +344,17 @@ async function approve(card) {
     if (server.can_recheck) await net.post(`/api/plans/${c.plan_token}/recheck`, {});
     const sent = { approvedBy: who };
     if (card.input) sent.confirm = card.input.value;
+    if (typedPin !== undefined) sent.pin = typedPin;
     take((await net.post(`/api/plans/${c.plan_token}/approve`, sent)).plan);
   } catch (e) {
-    card.note = complaint(e);
+    wrong = complaint(e);
+    card.note = typedPin === undefined ? wrong : ''; // the dialog says it
     if (e instanceof net.Refused) ask(c.plan_token);
   }
   card.sending = '';
   card.refresh();
   draw();
+  return wrong;
 }
 
 function reject(c, opener) {

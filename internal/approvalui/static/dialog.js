@@ -1,4 +1,4 @@
-// The two dialogs: why a plan is rejected, and under which name decisions are recorded.
+// Two dialogs (pin.js holds a third): why a plan is rejected, and under which name decisions are recorded.
 import { el, icon, left, outside, sentence } from './text.js';
 
 const SUGGESTIONS = [
@@ -8,7 +8,7 @@ const SUGGESTIONS = [
   ['Ask me first', 'Ask me first. Say in the chat what you want to do and why.'],
 ];
 
-function show(box, opener, done) {
+export function show(box, opener, done) {
   document.body.append(box);
   box.addEventListener('close', () => {
     box.remove();
