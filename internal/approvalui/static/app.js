@@ -1,11 +1,11 @@
 // The approval page. It starts here: find the way in, load the plans, follow the stream.
 import { clock, count, el, icon, left, name, outside, plural, sentence, spoken } from './text.js';
-import { Card, agent, cardId, meta, receipt, sign } from './card.js';
-import { samples, statement } from './evidence.js';
+import { Card, cardId, receipt, sign } from './card.js';
 import * as dialog from './dialog.js';
 import * as net from './net.js';
 import * as pin from './pin.js';
 import * as servers from './servers.js';
+import * as views from './views.js';
 
 const INERT = 800; // ms in which nothing can be pressed after something appeared or moved
 const body = document.body;
@@ -62,9 +62,11 @@ const app = {
   ready: () => performance.now() >= readyAt,
   person: () => who,
   say: (text) => { live.textContent = text; },
-  approve, reject,
+  approve, reject, inert, complaint,
   dialogClosed: () => { box = null; inert(); },
 };
+
+const beside = views.make(app, page);
 
 // inert makes every decision button wait: something appeared, moved, or the person just came back.
 function inert() {
@@ -96,10 +98,10 @@ async function start() {
   }
   addEventListener('focus', inert);
   document.addEventListener('visibilitychange', () => { if (!document.hidden) inert(); });
-  addEventListener('hashchange', route);
+  addEventListener('hashchange', beside.route);
   setInterval(tick, 1000);
   page.elsewhere.follow();
-  route();
+  beside.route();
   follow();
 }
 
@@ -116,6 +118,7 @@ function frame() {
   page.count = el('span', { class: 'count' });
   page.waiting = el('a', { href: '#' }, 'Waiting ', page.count);
   page.historyLink = el('a', { href: '#history' }, 'History');
+  page.refusedLink = views.refusedLink();
   page.who = el('b');
   page.change = el('button', { class: 'link', type: 'button', onclick: () => { box = dialog.person(who, page.change, app, setPerson); } }, 'Change', el('span', { class: 'vh' }, ' your name'));
   page.state = el('span', { class: 'state' }, el('span', { class: 'dot' }), el('span'));
@@ -136,7 +139,7 @@ function frame() {
     el('a', { class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); page.main.focus(); } }, 'Skip to the plans'),
     el('header', { class: 'top' }, el('div', { class: 'wrap' },
       el('p', { class: 'place' }, icon('db'), el('span', { class: 'vh' }, 'Database '), name(server.database), ' ', el('span', null, 'on'), ' ', name(server.host)),
-      el('nav', { class: 'nav', 'aria-label': 'Pages' }, page.waiting, page.historyLink, page.elsewhere.link),
+      el('nav', { class: 'nav', 'aria-label': 'Pages' }, page.waiting, page.historyLink, page.refusedLink, page.elsewhere.link),
       el('div', { class: 'top-end' }, el('span', { class: 'me' }, 'You decide as ', page.who, ' ', page.change), page.state))),
     page.alarm,
     page.audit = el('div', { class: 'wrap', role: 'alert' }),
@@ -144,6 +147,7 @@ function frame() {
     el('footer', { class: 'wrap' }, page.elsewhere.box, el('div', { class: 'foot' }, el('p', null, 'Only a person decides here. Agents have no tool for it.'), el('p', null, 'sw-postgres-mcp ', outside(server.version)))));
   showPerson();
   showAudit(server.audit_failures);
+  page.refusedLink.count(server.refusals);
 }
 
 // A record with gaps is said on every page, until the server ends.
@@ -180,7 +184,7 @@ function takeList(list) {
 // ask loads one plan; a plan the server does not know any more is gone with its old life.
 async function ask(t) {
   try {
-    take((await net.get('/api/plans/' + t)).plan);
+    take((await net.get('/api/plans/' + t + '?audit=0')).plan);
   } catch (e) {
     if (!(e instanceof net.Refused) || e.status !== 404) return;
     const c = cards.get(t);
@@ -403,6 +407,7 @@ async function onEvent(event, data) {
       skew = server.now - Date.now();
       takeList(list.plans);
       showAudit(server.audit_failures);
+      page.refusedLink.count(server.refusals);
       if (back) { page.alarm.replaceChildren(); page.alarm.className = ''; app.say('The server is back.'); inert(); }
       draw();
       for (const c of cards.values()) c.tick();
@@ -412,7 +417,10 @@ async function onEvent(event, data) {
     showAudit(data.audit_failures);
     take(data.plan);
     draw();
-    if (location.hash.startsWith('#plan/') || location.hash === '#history') route();
+    beside.changed(event);
+  } else if (event === 'refused') {
+    page.refusedLink.count(data.count);
+    beside.changed(event);
   }
 }
 
@@ -464,39 +472,4 @@ function notify() {
   if (!document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
   const n = new Notification('A plan waits in ' + spoken([{ k: 'c', v: server.database }]), { tag: 'plan' });
   n.onclick = () => { window.focus(); n.close(); };
-}
-
-// ---------- history and one plan ----------
-
-async function route() {
-  const h = location.hash;
-  const isPlan = h.startsWith('#plan/');
-  const isHistory = h === '#history';
-  page.queue.hidden = isPlan || isHistory;
-  page.other.hidden = !page.queue.hidden;
-  page.waiting.toggleAttribute('aria-current', !isHistory && !isPlan);
-  page.historyLink.toggleAttribute('aria-current', isHistory || isPlan);
-  if (!page.queue.hidden) { inert(); return; }
-  try {
-    if (isHistory) showHistory((await net.get('/api/history')).plans);
-    else showPlan(await net.get('/api/plans/' + encodeURIComponent(h.slice(6))));
-  } catch (e) {
-    page.other.replaceChildren(el('div', { class: 'head' }, el('h1', null, isHistory ? 'History' : 'Plan')), el('p', null, complaint(e)));
-  }
-}
-
-function showHistory(plans) {
-  const list = plans.filter((c) => c.result).map((c) => { const r = receipt(c, null, 'h2'); r.removeAttribute('id'); return r; });
-  page.other.replaceChildren(el('div', { class: 'head' }, el('h1', null, 'History'), el('p', null, 'What this server saw end, newest first. The audit log in the database has everything.')),
-    list.length ? el('div', { class: 'stack' }, list) : el('p', null, 'Nothing has ended yet.'));
-}
-
-function showPlan(data) {
-  const c = data.plan;
-  const s = c.render.sentence;
-  page.other.replaceChildren(
-    el('div', { class: 'head' }, el('h1', null, sentence(c.result ? c.result.head : s.main)), el('p', null, c.result ? sentence(c.result.body) : 'It waits for a decision.')),
-    el('div', { class: 'chain' },
-      el('div', { class: 'line' }, data.history.map((x) => el('p', null, el('time', null, x.at ? clock(x.at) : '\u2026'), sentence(x.text)))),
-      agent(c), samples(c), statement(c, true), meta(c, server)));
 }

@@ -85,7 +85,7 @@ function scroll(label, table) {
   return el('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: 0 }, table);
 }
 
-function fold(summary, make) {
+export function fold(summary, make) {
   const d = el('details', { class: 'more' }, el('summary', null, summary));
   d.addEventListener('toggle', () => { if (d.open && d.childElementCount === 1) d.append(...[make()].flat()); });
   return d;
