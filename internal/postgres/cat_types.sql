@@ -1,5 +1,5 @@
 -- $1, $2: schemas ('' = by search_path) and names, in parallel. One row per type that exists: its
--- position, as Routines the functions that a cast to it may run unless it is built in (those of its casts,
+-- position, as Self what it is itself (Kind is typtype), as Routines the functions that a cast to it may run unless it is built in (those of its casts,
 -- its input function, and those of its domain checks; the same of its base, element, member and range
 -- types), as OIDs all these types, and as Parts those of these types that are rows of relations or show numbers as names.
 WITH RECURSIVE path AS (
@@ -47,7 +47,9 @@ WITH RECURSIVE path AS (
   ) f
   WHERE f.oid <> 0
 )
-SELECT hit.ord, pg_catalog.json_build_object('OIDs', (
+SELECT hit.ord, pg_catalog.json_build_object('Self', (
+  SELECT pg_catalog.json_build_object('OID', t.oid::pg_catalog.int8, 'Schema', n.nspname, 'Name', t.typname, 'Kind', pg_catalog.ascii(t.typtype::text))
+  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = hit.root), 'OIDs', (
   SELECT pg_catalog.json_agg(p.oid::pg_catalog.int8) FROM part p WHERE p.ord = hit.ord), 'Parts', (
   SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
     'OID', COALESCE(c.oid, 0)::pg_catalog.int8, 'Schema', n.nspname, 'Name', t.typname, 'Kind', COALESCE(pg_catalog.ascii(c.relkind::text), 0)))

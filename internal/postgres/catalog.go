@@ -26,6 +26,8 @@ var (
 	catOperatorsSQL string
 	//go:embed cat_types.sql
 	catTypesSQL string
+	//go:embed cat_statistics.sql
+	catStatisticsSQL string
 	//go:embed cat_casts.sql
 	catCastsSQL string
 )
@@ -59,9 +61,10 @@ type catalog struct {
 }
 
 // routines are what a name means, and the version of it. exists tells a type without functions from none;
-// parts and oids are a type's.
+// self, parts and oids are a type's.
 type routines struct {
 	list    []sqlguard.Routine
+	self    sqlguard.Target
 	parts   []sqlguard.Target
 	oids    []uint32
 	version string
@@ -132,6 +135,7 @@ func (c *catalog) Lookup(ctx context.Context, q sqlguard.Lookup, fresh bool) (*s
 	a.functions, a.needFunctions = c.functions.split(bare(q.Functions), now, fresh)
 	a.operators, a.needOperators = c.operators.split(bare(q.Operators), now, fresh)
 	a.types, a.needTypes = c.types.split(q.Types, now, fresh)
+	a.needStatistics = q.Statistics
 	a.settings, a.needSettings = c.settings.split([]sqlguard.Name{{}}, now, fresh)
 	c.mu.Unlock()
 	if !a.complete() {
@@ -159,12 +163,13 @@ type answer struct {
 	functions, operators, types map[sqlguard.Name]routines
 	settings                    map[sqlguard.Name]settings
 	candidates                  []sqlguard.Name
+	statistics                  map[sqlguard.Name]sqlguard.Statistics
 
-	needRelations, needFunctions, needOperators, needTypes, needSettings []sqlguard.Name
+	needRelations, needFunctions, needOperators, needTypes, needSettings, needStatistics []sqlguard.Name
 }
 
 func (a *answer) complete() bool {
-	return len(a.needRelations)+len(a.needFunctions)+len(a.needOperators)+len(a.needTypes)+len(a.needSettings) == 0
+	return len(a.needRelations)+len(a.needFunctions)+len(a.needOperators)+len(a.needTypes)+len(a.needSettings)+len(a.needStatistics) == 0
 }
 
 // questions are the statements that ask for what is needed. The settings always come along: they are
@@ -224,13 +229,21 @@ func (a *answer) questions() *catalogFlush {
 				a.types[n] = routines{}
 			}
 			type found struct {
+				Self     sqlguard.Target
 				Routines []sqlguard.Routine
 				Parts    []sqlguard.Target
 				OIDs     []uint32
 			}
 			return each(rows, need, func(n sqlguard.Name, t found) {
-				a.types[n] = routines{list: t.Routines, parts: t.Parts, oids: t.OIDs, exists: true}
+				a.types[n] = routines{self: t.Self, list: t.Routines, parts: t.Parts, oids: t.OIDs, exists: true}
 			})
+		})
+	}
+	if need := a.needStatistics; len(need) > 0 {
+		schemas, names := columns(need)
+		a.statistics = map[sqlguard.Name]sqlguard.Statistics{}
+		f.step(catStatisticsSQL, [][]byte{schemas, names}, func(rows [][][]byte) error {
+			return each(rows, need, func(n sqlguard.Name, s sqlguard.Statistics) { a.statistics[n] = s })
 		})
 	}
 	a.versions(f, &set)
@@ -317,6 +330,7 @@ func (a *answer) facts(q sqlguard.Lookup) *sqlguard.Facts {
 		Operators: map[sqlguard.Name][]sqlguard.Routine{}, Types: map[sqlguard.Name][]sqlguard.Routine{},
 		FunctionVersions: map[string]string{}, OperatorVersions: map[string]string{}, TypeVersions: map[sqlguard.Name]string{},
 		TypeParts: map[sqlguard.Name][]sqlguard.Target{}, TypeOIDs: map[sqlguard.Name][]uint32{},
+		TypeTargets: map[sqlguard.Name]sqlguard.Target{}, Statistics: a.statistics,
 	}
 	for n, r := range a.relations {
 		if r != nil {
@@ -342,7 +356,7 @@ func (a *answer) facts(q sqlguard.Lookup) *sqlguard.Facts {
 	for n, known := range a.types {
 		facts.TypeVersions[n] = known.version
 		if known.exists {
-			facts.Types[n], facts.TypeParts[n], facts.TypeOIDs[n] = known.list, known.parts, known.oids
+			facts.Types[n], facts.TypeParts[n], facts.TypeOIDs[n], facts.TypeTargets[n] = known.list, known.parts, known.oids, known.self
 		}
 	}
 	return facts

@@ -24,6 +24,8 @@ type Lookup struct {
 	Functions []Name // by name only: every overload is wanted
 	Operators []Name // by symbol only: every overload is wanted
 	Types     []Name // cast targets and column types, by name
+
+	Statistics []Name // extended statistics objects; never answered from a cache
 }
 
 // Facts answers a Lookup.
@@ -44,10 +46,15 @@ type Facts struct {
 	FunctionVersions, OperatorVersions map[string]string
 	TypeVersions                       map[Name]string
 	PathVersion                        string
+	TypeTargets                        map[Name]Target     // the type itself; Kind is pg_type.typtype
+	Statistics                         map[Name]Statistics // by the names asked for
 	// Candidates lists existing relations to suggest from, for every relation name that is missing.
 	// Unfiltered: the guard shows only what its allowlist shows.
 	Candidates []Name
 }
+
+// Statistics is one extended statistics object (CREATE STATISTICS) and the table it is about.
+type Statistics struct{ Object, Table Target }
 
 // Relation is what pg_class and its neighbours say of one relation.
 type Relation struct {

@@ -17,6 +17,19 @@ type fakeCatalog struct {
 	types     map[string][]Routine
 	parts     map[string][]Target
 	asked     int
+
+	schemas    map[string]string // of types; else that of the name, or public
+	statistics []Statistics
+}
+
+func (c *fakeCatalog) typeSchema(n Name) string {
+	switch {
+	case n.Schema != "":
+		return n.Schema
+	case c.schemas[n.Name] != "":
+		return c.schemas[n.Name]
+	}
+	return "public"
 }
 
 func (c *fakeCatalog) Lookup(_ context.Context, q Lookup, _ bool) (*Facts, error) {
@@ -26,7 +39,7 @@ func (c *fakeCatalog) Lookup(_ context.Context, q Lookup, _ bool) (*Facts, error
 		Relations: map[Name]Relation{}, Functions: map[Name][]Routine{},
 		Operators: map[Name][]Routine{}, Types: map[Name][]Routine{},
 		FunctionVersions: map[string]string{}, OperatorVersions: map[string]string{}, TypeVersions: map[Name]string{}, PathVersion: "path",
-		TypeParts: map[Name][]Target{},
+		TypeParts: map[Name][]Target{}, TypeTargets: map[Name]Target{}, Statistics: map[Name]Statistics{},
 	}
 	missing := false
 	for _, n := range q.Relations {
@@ -64,6 +77,14 @@ func (c *fakeCatalog) Lookup(_ context.Context, q Lookup, _ bool) (*Facts, error
 			f.Types[n] = rs
 			f.TypeVersions[n] = "T" + n.Name
 			f.TypeParts[n] = c.parts[n.Name]
+			f.TypeTargets[n] = Target{OID: 8000, Schema: c.typeSchema(n), Name: n.Name, Kind: 'e'}
+		}
+	}
+	for _, n := range q.Statistics {
+		for _, s := range c.statistics {
+			if s.Object.Name == n.Name && (n.Schema == "" || n.Schema == s.Object.Schema) {
+				f.Statistics[n] = s
+			}
 		}
 	}
 	return f, nil
@@ -200,6 +221,16 @@ func newFake() *fakeCatalog {
 	c.operators["~~~"] = []Routine{{OID: 9005, Schema: "public", Name: "citext_like", Volatility: 'i', Kind: 'f', OnPath: true, Extension: "citext"}}
 	c.operators["==="] = []Routine{{OID: 9006, Schema: "public", Name: "alike", Volatility: 'i', Kind: 'f', OnPath: true}}
 	c.types["checked"] = []Routine{{OID: 9007, Schema: "public", Name: "is_checked", Volatility: 'i', Kind: 'f', OnPath: true}}
+	c.types["state"], c.types["pay_grade"], c.types["email"] = nil, nil, nil
+	c.schemas = map[string]string{"pay_grade": "secret"}
+	for schema, table := range map[string]string{"public": "orders", "secret": "salaries"} {
+		on := c.relations[Name{Schema: schema, Name: table}]
+		c.statistics = append(c.statistics,
+			Statistics{Object: Target{OID: 8100, Schema: schema, Name: table + "_stats"}, Table: on.target()})
+	}
+	c.statistics = append(c.statistics, Statistics{
+		Object: Target{OID: 8101, Schema: "public", Name: "of_a_hidden_table"}, Table: Target{OID: 1, Schema: "secret", Name: "salaries", Kind: 'r'},
+	})
 	for n := range strings.FieldsSeq("anyref salaries _salaries refs pairs orders") {
 		c.types[n] = nil
 	}

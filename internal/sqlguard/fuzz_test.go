@@ -197,7 +197,8 @@ func FuzzMigration(f *testing.F) {
 		switch node.Node.(type) {
 		case *pg.Node_CreateStmt, *pg.Node_CreateTableAsStmt, *pg.Node_AlterTableStmt, *pg.Node_RenameStmt, *pg.Node_AlterObjectSchemaStmt,
 			*pg.Node_DropStmt, *pg.Node_IndexStmt, *pg.Node_ViewStmt, *pg.Node_CreateEnumStmt, *pg.Node_AlterEnumStmt, *pg.Node_CommentStmt,
-			*pg.Node_CreateSeqStmt, *pg.Node_AlterSeqStmt:
+			*pg.Node_CreateSeqStmt, *pg.Node_AlterSeqStmt, *pg.Node_CreateDomainStmt, *pg.Node_AlterDomainStmt, *pg.Node_CreateStatsStmt,
+			*pg.Node_CreateTrigStmt:
 		default:
 			t.Fatalf("%q is a %T", s.SQL(), node.Node)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 )
@@ -24,6 +25,7 @@ func (g *Guard) Migration(ctx context.Context, cat Catalog, text string) (*State
 	if err := d.form(node); err != nil {
 		return nil, err
 	}
+	d.sequences(node)
 	if err := checkReserved("statement", tokens); err != nil {
 		return nil, err
 	}
@@ -59,26 +61,30 @@ func (g *Guard) Migration(ctx context.Context, cat Catalog, text string) (*State
 // ddl is what the form of a statement says about the relations in it. Relations that no list here
 // holds are found by the walk and count as read.
 type ddl struct {
-	found   *found
-	skip    map[*pg.RangeVar]bool
-	label   string
-	writes  []Name     // existing, changed or dropped
-	kinds   []string   // what each of writes must be, "" for any
-	create  []newThing // come into being
-	types   []Name     // types created, changed or dropped: only their schema can be checked
-	drops   []dropThing
-	heavy   []heavyThing
-	renames []renameThing
-	cascade bool
-	ifThere bool // IF EXISTS
+	found    *found
+	skip     map[*pg.RangeVar]bool
+	label    string
+	writes   []Name     // existing, changed or dropped
+	kinds    []string   // what each of writes must be, "" for any
+	create   []newThing // come into being
+	types    []Name     // existing types and domains that are changed or dropped
+	newTypes []Name     // types and domains that come into being
+	stats    []Name     // existing statistics objects
+	trigger  Name       // the function of a trigger that comes into being
+	values   bool       // every table that uses the domain is read
+	drops    []dropThing
+	heavy    []heavyThing
+	renames  []renameThing
+	cascade  bool
+	ifThere  bool // IF EXISTS
 }
 
-// newThing is a relation that the statement creates. beside is the existing relation whose schema
-// it gets when it has none of its own (indexes, RENAME).
+// newThing is what the statement creates. beside is the existing relation whose schema it gets when it has
+// none of its own (indexes, RENAME).
 type newThing struct {
 	name   Name
 	beside Name
-	kind   byte
+	kind   byte // 0 for what is no relation: only its schema can be checked
 	free   bool // belongs to a relation that is checked already: no allowlist entry of its own
 }
 
@@ -107,6 +113,29 @@ func (d *ddl) writeName(n Name, kind string) {
 	d.kinds = append(d.kinds, kind)
 }
 
+// writeList notes an existing relation that is named by a list of words.
+func (d *ddl) writeList(items []*pg.Node, kind string) (Name, bool) {
+	n, ok := d.found.name("table", items)
+	if ok {
+		d.writeName(n, kind)
+	}
+	return n, ok
+}
+
+// typeList reads the name of an existing type or domain.
+func (d *ddl) typeList(items []*pg.Node) {
+	if n, ok := d.found.name("type", items); ok {
+		d.types = append(d.types, n)
+		d.found.addType(n)
+	}
+}
+
+func (d *ddl) newType(items []*pg.Node) {
+	if n, ok := d.found.name("type", items); ok {
+		d.newTypes = append(d.newTypes, n)
+	}
+}
+
 func (d *ddl) creates(rv *pg.RangeVar, kind byte) {
 	n, ok := d.found.rangeName(rv)
 	if !ok {
@@ -114,17 +143,16 @@ func (d *ddl) creates(rv *pg.RangeVar, kind byte) {
 	}
 	d.skip[rv] = true
 	if rv.Relpersistence == "t" {
-		d.found.fail(unsupported("A temporary table or view ends with its session", "Create a permanent one."))
+		d.found.fail(formTemporary.refuse())
 	}
 	d.create = append(d.create, newThing{name: n, kind: kind})
 }
 
-func unsupported(what, hint string) error {
-	return refusal.New(refusal.UnsupportedMigration, what+".", hint)
-}
-
 // form dispatches on the statement. Each branch names every relation that is more than read.
 func (d *ddl) form(node *pg.Node) error {
+	if !taken(node) {
+		return refuseForm(node)
+	}
 	switch n := node.Node.(type) {
 	case *pg.Node_CreateStmt:
 		d.label = "CREATE TABLE"
@@ -145,25 +173,37 @@ func (d *ddl) form(node *pg.Node) error {
 		d.label = "CREATE VIEW"
 		d.creates(n.ViewStmt.View, 'v')
 		return d.query(n.ViewStmt.Query)
-	case *pg.Node_CreateEnumStmt:
-		d.label = "CREATE TYPE"
-		return d.typeName(n.CreateEnumStmt.TypeName)
-	case *pg.Node_AlterEnumStmt:
-		d.label = "ALTER TYPE"
-		return d.typeName(n.AlterEnumStmt.TypeName)
 	case *pg.Node_CommentStmt:
 		d.label = "COMMENT"
 		return d.comment(n.CommentStmt)
 	case *pg.Node_CreateSeqStmt:
 		d.label = "CREATE SEQUENCE"
 		d.creates(n.CreateSeqStmt.Sequence, 'S')
-		return d.sequenceOptions(n.CreateSeqStmt.Options)
 	case *pg.Node_AlterSeqStmt:
-		d.label = "ALTER SEQUENCE"
+		d.label, d.ifThere = "ALTER SEQUENCE", n.AlterSeqStmt.MissingOk
 		d.write(n.AlterSeqStmt.Sequence, "sequence")
-		return d.sequenceOptions(n.AlterSeqStmt.Options)
+	case *pg.Node_CreateTrigStmt:
+		d.label = "CREATE TRIGGER"
+		return d.createTrigger(n.CreateTrigStmt)
+	case *pg.Node_CreateStatsStmt:
+		d.label = "CREATE STATISTICS"
+		return d.createStatistics(n.CreateStatsStmt)
+	case *pg.Node_CreateEnumStmt:
+		d.label = "CREATE TYPE"
+		d.newType(n.CreateEnumStmt.TypeName)
+	case *pg.Node_AlterEnumStmt:
+		d.label = "ALTER TYPE"
+		d.typeList(n.AlterEnumStmt.TypeName)
+	case *pg.Node_CreateDomainStmt:
+		d.label = "CREATE DOMAIN"
+		d.newType(n.CreateDomainStmt.Domainname)
+	case *pg.Node_AlterDomainStmt:
+		d.label = "ALTER DOMAIN"
+		return d.alterDomain(n.AlterDomainStmt)
+	default:
+		return refuseForm(node)
 	}
-	return unsupportedForm(node)
+	return nil
 }
 
 // query insists on a plain SELECT below CREATE VIEW or CREATE TABLE AS.
@@ -178,24 +218,16 @@ func (d *ddl) query(node *pg.Node) error {
 	return nil
 }
 
-func (d *ddl) typeName(nodes []*pg.Node) error {
-	n, ok := d.found.name("type", nodes)
-	if ok {
-		d.types = append(d.types, n)
-	}
-	return nil
-}
-
 func (d *ddl) createTable(s *pg.CreateStmt) error {
 	d.creates(s.Relation, 'r')
-	if s.Partspec != nil {
+	if s.Partspec != nil && len(d.create) > 0 {
 		d.create[len(d.create)-1].kind = 'p'
 	}
 	for _, n := range s.InhRelations { // INHERITS and PARTITION OF change the parent
 		d.write(n.GetRangeVar(), "table")
 	}
 	if s.Tablespacename != "" {
-		return unsupported("TABLESPACE is the operator's choice", "Leave it out.")
+		return formTablespace.refuse()
 	}
 	return nil
 }
@@ -212,94 +244,18 @@ func (d *ddl) createAs(s *pg.CreateTableAsStmt) error {
 		return unsupported("This kind of CREATE … AS is not supported", "Use CREATE TABLE … AS SELECT.")
 	}
 	if s.GetInto().GetTableSpaceName() != "" {
-		return unsupported("TABLESPACE is the operator's choice", "Leave it out.")
+		return formTablespace.refuse()
 	}
 	return d.query(s.Query)
-}
-
-func (d *ddl) rename(s *pg.RenameStmt) error {
-	kind, ok := map[pg.ObjectType]string{
-		pg.ObjectType_OBJECT_TABLE: "table", pg.ObjectType_OBJECT_VIEW: "view", pg.ObjectType_OBJECT_INDEX: "index",
-		pg.ObjectType_OBJECT_SEQUENCE: "sequence", pg.ObjectType_OBJECT_MATVIEW: "materialized view",
-		pg.ObjectType_OBJECT_COLUMN: "", pg.ObjectType_OBJECT_TABCONSTRAINT: "table",
-	}[s.RenameType]
-	if !ok || s.Relation == nil {
-		return unsupported("Renaming this kind of object is not supported", "Tables, views, columns, constraints, indexes and sequences can be renamed.")
-	}
-	d.label, d.ifThere = "ALTER TABLE RENAME", s.MissingOk
-	d.cascade = s.Behavior == pg.DropBehavior_DROP_CASCADE
-	old := d.write(s.Relation, "")
-	switch s.RenameType {
-	case pg.ObjectType_OBJECT_COLUMN:
-		d.renames = append(d.renames, renameThing{old, s.Subname, s.Newname})
-	case pg.ObjectType_OBJECT_TABCONSTRAINT:
-	case pg.ObjectType_OBJECT_INDEX:
-		d.create = append(d.create, newThing{name: Name{Name: s.Newname}, beside: old, kind: 'i', free: true})
-	default:
-		kindByte := map[string]byte{"table": 'r', "view": 'v', "sequence": 'S', "materialized view": 'm'}[kind]
-		d.renames = append(d.renames, renameThing{rel: old, to: s.Newname})
-		d.create = append(d.create, newThing{name: Name{Name: s.Newname}, beside: old, kind: kindByte})
-	}
-	return nil
-}
-
-func (d *ddl) setSchema(s *pg.AlterObjectSchemaStmt) error {
-	kind, ok := map[pg.ObjectType]byte{
-		pg.ObjectType_OBJECT_TABLE: 'r', pg.ObjectType_OBJECT_VIEW: 'v',
-		pg.ObjectType_OBJECT_SEQUENCE: 'S', pg.ObjectType_OBJECT_MATVIEW: 'm',
-	}[s.ObjectType]
-	if !ok || s.Relation == nil {
-		return unsupported("Moving this kind of object to another schema is not supported", "Tables, views and sequences can be moved.")
-	}
-	d.label, d.ifThere = "ALTER TABLE SET SCHEMA", s.MissingOk
-	old := d.write(s.Relation, "")
-	d.create = append(d.create, newThing{name: Name{Schema: s.Newschema, Name: old.Name}, kind: kind})
-	return nil
-}
-
-func (d *ddl) drop(s *pg.DropStmt) error {
-	kind, ok := map[pg.ObjectType]string{
-		pg.ObjectType_OBJECT_TABLE: "table", pg.ObjectType_OBJECT_VIEW: "view", pg.ObjectType_OBJECT_INDEX: "index",
-		pg.ObjectType_OBJECT_SEQUENCE: "sequence", pg.ObjectType_OBJECT_MATVIEW: "materialized view",
-		pg.ObjectType_OBJECT_TYPE: "type",
-	}[s.RemoveType]
-	switch {
-	case !ok:
-		return unsupported("Dropping this kind of object is not supported", "Tables, views, indexes, sequences and types can be dropped.")
-	case s.Concurrent:
-		return unsupported("DROP INDEX CONCURRENTLY cannot run inside a transaction, so it cannot be previewed", "Leave CONCURRENTLY out, or ask the operator.")
-	}
-	d.label = map[string]string{
-		"table": "DROP TABLE", "view": "DROP VIEW", "index": "DROP INDEX", "sequence": "DROP SEQUENCE",
-		"materialized view": "DROP MATERIALIZED VIEW", "type": "DROP TYPE",
-	}[kind]
-	d.cascade = s.Behavior == pg.DropBehavior_DROP_CASCADE
-	d.ifThere = s.MissingOk
-	for _, o := range s.Objects {
-		if kind == "type" {
-			if err := d.typeName(o.GetTypeName().GetNames()); err != nil {
-				return err
-			}
-			continue
-		}
-		n, ok := d.found.name(kind, o.GetList().GetItems())
-		if !ok {
-			return d.found.err
-		}
-		d.writeName(n, kind)
-		d.drops = append(d.drops, dropThing{kind: kind, rel: n})
-	}
-	return nil
 }
 
 func (d *ddl) index(s *pg.IndexStmt) error {
 	d.label = "CREATE INDEX"
 	switch {
 	case s.Concurrent:
-		return unsupported("CREATE INDEX CONCURRENTLY cannot run inside a transaction, so it cannot be previewed",
-			"Leave CONCURRENTLY out (the table is locked for writes while it is built), or ask the operator.")
+		return formConcurrently.refuse()
 	case s.TableSpace != "":
-		return unsupported("TABLESPACE is the operator's choice", "Leave it out.")
+		return formTablespace.refuse()
 	}
 	on := d.write(s.Relation, "")
 	d.heavy = append(d.heavy, heavyThing{on, HeavyIndex})
@@ -309,46 +265,22 @@ func (d *ddl) index(s *pg.IndexStmt) error {
 	return nil
 }
 
-func (d *ddl) comment(s *pg.CommentStmt) error {
-	items := s.GetObject().GetList().GetItems()
-	cut := 0
-	switch s.Objtype {
-	case pg.ObjectType_OBJECT_TABLE, pg.ObjectType_OBJECT_VIEW, pg.ObjectType_OBJECT_INDEX,
-		pg.ObjectType_OBJECT_SEQUENCE, pg.ObjectType_OBJECT_MATVIEW:
-	case pg.ObjectType_OBJECT_COLUMN, pg.ObjectType_OBJECT_TABCONSTRAINT:
-		cut = 1 // the last part is the column or the constraint
-	case pg.ObjectType_OBJECT_TYPE:
-		return d.typeName(s.GetObject().GetTypeName().GetNames())
-	default:
-		return unsupported("A comment on this kind of object is not supported", "Tables, columns, constraints, indexes, views, sequences and types can have one.")
-	}
-	if len(items) <= cut {
-		return unsupported("The comment names no table", "Write COMMENT ON COLUMN schema.table.column.")
-	}
-	n, ok := d.found.name("table", items[:len(items)-cut])
-	if !ok {
-		return d.found.err
-	}
-	d.writeName(n, "")
-	return nil
-}
-
-// sequenceOptions finds the table of OWNED BY, which the statement ties the sequence to.
-func (d *ddl) sequenceOptions(options []*pg.Node) error {
-	for _, o := range options {
-		e := o.GetDefElem()
-		if e.GetDefname() != "owned_by" {
-			continue
+// sequences finds what a sequence is tied to or called, wherever options of one can stand: OWNED BY, and
+// SEQUENCE NAME of an identity column, which may name any schema. See TestMigrationTargets.
+func (d *ddl) sequences(node *pg.Node) {
+	visit(node.ProtoReflect(), func(m protoreflect.Message) {
+		e, ok := m.Interface().(*pg.DefElem)
+		if !ok {
+			return
 		}
 		items := e.GetArg().GetList().GetItems()
-		if len(items) < 2 { // OWNED BY NONE
-			continue
+		switch {
+		case e.Defname == "owned_by" && len(items) > 1: // else OWNED BY NONE
+			d.writeList(items[:len(items)-1], "table")
+		case e.Defname == "sequence_name" && len(items) > 1: // else it gets the table's schema
+			if n, ok := d.found.name("sequence", items); ok {
+				d.create = append(d.create, newThing{name: n, kind: 'S'})
+			}
 		}
-		n, ok := d.found.name("table", items[:len(items)-1])
-		if !ok {
-			return d.found.err
-		}
-		d.writeName(n, "table")
-	}
-	return nil
+	})
 }

@@ -3,8 +3,6 @@ package sqlguard
 import (
 	"fmt"
 
-	pg "github.com/pganalyze/pg_query_go/v5"
-
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 )
 
@@ -37,6 +35,11 @@ func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
 		switch {
 		case neverWritableSchema(schema):
 			return out, refusal.New(refusal.TableNotWritable, fmt.Sprintf("Nothing can be created in schema %s.", QuoteIdent(schema)), "Choose another schema.")
+		case c.kind == 0:
+			if !g.policy.Write.touches(schema) {
+				return out, g.schemaNotWritable(QuoteName(schema, c.name.Name))
+			}
+			continue
 		case !c.free && !g.CanWrite(schema, c.name.Name):
 			return out, refusal.New(refusal.TableNotWritable,
 				fmt.Sprintf("%s would come into being, and it is not in the write allowlist.", QuoteName(schema, c.name.Name)),
@@ -44,18 +47,8 @@ func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
 		}
 		out.Creates = append(out.Creates, Target{Schema: schema, Name: c.name.Name, Kind: c.kind})
 	}
-	for _, n := range d.types {
-		schema := n.Schema
-		if schema == "" {
-			schema = creationSchema(v.facts.SearchPath)
-		}
-		if schema == "" || neverWritableSchema(schema) || !g.policy.Write.touches(schema) {
-			return out, refusal.New(refusal.TableNotWritable, fmt.Sprintf("The schema of type %s is not in the write allowlist.", n),
-				"Write the type's name with a schema that the write allowlist names.")
-		}
-		if out.Form == "DROP TYPE" {
-			out.Drops = append(out.Drops, DropName{Type: "type", Relation: QuoteName(schema, n.Name)})
-		}
+	if err := g.ddlObjects(d, v, &out); err != nil {
+		return out, err
 	}
 	for _, dr := range d.drops {
 		rel := v.facts.Relations[dr.rel]
@@ -77,6 +70,72 @@ func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
 		}
 	}
 	return out, nil
+}
+
+// ddlObjects checks what is no relation: types and domains, for which only their schema can be listed,
+// statistics objects, which are their table's, and a trigger's function.
+func (g *Guard) ddlObjects(d *ddl, v *verdict, out *DDLForm) error {
+	for _, n := range d.newTypes {
+		schema := n.Schema
+		if schema == "" {
+			schema = creationSchema(v.facts.SearchPath)
+		}
+		if schema == "" || neverWritableSchema(schema) || !g.policy.Write.touches(schema) {
+			return g.schemaNotWritable(QuoteName(schema, n.Name))
+		}
+	}
+	for _, n := range d.types {
+		t, ok := v.facts.TypeTargets[n]
+		switch {
+		case builtinType(n):
+			return refusal.New(refusal.TableNotWritable, fmt.Sprintf("The type %s is Postgres' own.", n), "Choose another type.")
+		case !ok:
+			return d.missing("type", n)
+		case neverWritableSchema(t.Schema) || !g.policy.Write.touches(t.Schema):
+			return g.schemaNotWritable(t.String())
+		case d.values && !g.policy.Read.Empty():
+			return refusal.New(refusal.TableNotAllowlisted,
+				fmt.Sprintf("This reads every table that uses %s, also those that allowlist.read hides.", t),
+				"Add the constraint as NOT VALID, which holds for new values only, or ask the operator to run it.")
+		}
+		out.Types = append(out.Types, t)
+		if out.Form == "DROP TYPE" || out.Form == "DROP DOMAIN" {
+			out.Drops = append(out.Drops, DropName{Type: "type", Relation: t.String()})
+		}
+	}
+	for _, n := range d.stats {
+		s, ok := v.facts.Statistics[n]
+		if !ok {
+			return d.missing("statistics object", n)
+		}
+		if err := g.ddlWritable(Relation{OID: s.Table.OID, Schema: s.Table.Schema, Name: s.Table.Name, Kind: s.Table.Kind}, ""); err != nil {
+			return err
+		}
+		out.Writes = append(out.Writes, s.Table)
+	}
+	if d.trigger == (Name{}) {
+		return nil
+	}
+	for _, r := range inSchema(v.facts.Functions[d.trigger], d.trigger) {
+		if systemSchema(r.Schema) || r.Extension != "" {
+			return refusal.New(refusal.FunctionNotAllowed, fmt.Sprintf("The function %s is not one of the database's own.", QuoteName(r.Schema, r.Name)),
+				"Use a function that the operator has installed in a schema of the database.")
+		}
+	}
+	return nil
+}
+
+func (d *ddl) missing(what string, n Name) error {
+	hint := "Correct the name, or write it with its schema."
+	if d.ifThere {
+		hint = "It is not there, so there is nothing to do about it; leave it out of the statement."
+	}
+	return refusal.New(refusal.InvalidTableName, fmt.Sprintf("There is no %s %s.", what, n), hint)
+}
+
+func (g *Guard) schemaNotWritable(name string) error {
+	return refusal.New(refusal.TableNotWritable, fmt.Sprintf("The schema of %s is not in the write allowlist.", name),
+		"Write the name with a schema that the write allowlist names. "+g.writableNow())
 }
 
 // ddlWritable checks an existing relation that a statement changes or drops.
@@ -144,50 +203,4 @@ func (a Allowlist) touches(schema string) bool {
 		}
 	}
 	return false
-}
-
-// unsupportedForm says what a statement is and what to do instead.
-func unsupportedForm(node *pg.Node) error {
-	switch node.Node.(type) {
-	case *pg.Node_SelectStmt:
-		return refusal.New(refusal.InvalidInput, "This is a query, not a migration.", "Use query.")
-	case *pg.Node_InsertStmt, *pg.Node_UpdateStmt, *pg.Node_DeleteStmt, *pg.Node_MergeStmt:
-		return refusal.New(refusal.InvalidInput, "This changes rows; it is not a migration.", usePreview)
-	case *pg.Node_ExplainStmt:
-		return refusal.New(refusal.InvalidInput, "EXPLAIN is not a migration.", "Use explain_plan.")
-	case *pg.Node_TruncateStmt:
-		return unsupported("TRUNCATE is not supported", "Use delete_rows with confirm_full_table: true, which shows what it would remove.")
-	case *pg.Node_TransactionStmt:
-		return unsupported("Transaction control is not supported", "Each plan is a transaction of its own; only execute_plan commits.")
-	case *pg.Node_GrantStmt, *pg.Node_GrantRoleStmt, *pg.Node_AlterDefaultPrivilegesStmt, *pg.Node_AlterOwnerStmt,
-		*pg.Node_ReassignOwnedStmt, *pg.Node_DropOwnedStmt:
-		return unsupported("Grants and ownership are the operator's", "Ask the operator to run it.")
-	case *pg.Node_CreateRoleStmt, *pg.Node_AlterRoleStmt, *pg.Node_AlterRoleSetStmt, *pg.Node_DropRoleStmt:
-		return unsupported("Roles are the operator's", "Ask the operator to run it.")
-	case *pg.Node_CreateFunctionStmt, *pg.Node_AlterFunctionStmt, *pg.Node_CreateTrigStmt, *pg.Node_RuleStmt,
-		*pg.Node_CreateEventTrigStmt, *pg.Node_DoStmt, *pg.Node_CallStmt, *pg.Node_CreatePlangStmt:
-		return unsupported("Code inside the database (functions, triggers, rules, DO, CALL) is not supported", "Ask the operator to install it.")
-	case *pg.Node_CreateExtensionStmt, *pg.Node_AlterExtensionStmt, *pg.Node_AlterExtensionContentsStmt:
-		return unsupported("Extensions are the operator's", "Ask the operator to install it.")
-	case *pg.Node_VacuumStmt, *pg.Node_ReindexStmt, *pg.Node_ClusterStmt, *pg.Node_CheckPointStmt, *pg.Node_RefreshMatViewStmt:
-		return unsupported("Maintenance is not a migration", "Ask the operator to run it.")
-	case *pg.Node_CreatedbStmt, *pg.Node_DropdbStmt, *pg.Node_AlterDatabaseStmt, *pg.Node_AlterDatabaseSetStmt,
-		*pg.Node_AlterSystemStmt, *pg.Node_VariableSetStmt, *pg.Node_CreateTableSpaceStmt, *pg.Node_DropTableSpaceStmt:
-		return unsupported("Settings and databases are the operator's", "Ask the operator to run it.")
-	case *pg.Node_CreateSchemaStmt:
-		return unsupported("CREATE SCHEMA is not supported: a new schema is in no allowlist", "Ask the operator to create and allowlist it.")
-	case *pg.Node_CreatePolicyStmt, *pg.Node_AlterPolicyStmt:
-		return unsupported("Row security is the operator's", "Ask the operator to run it.")
-	case *pg.Node_CreateFdwStmt, *pg.Node_CreateForeignServerStmt, *pg.Node_CreateForeignTableStmt, *pg.Node_CreateUserMappingStmt,
-		*pg.Node_AlterForeignServerStmt, *pg.Node_AlterUserMappingStmt, *pg.Node_ImportForeignSchemaStmt,
-		*pg.Node_CreatePublicationStmt, *pg.Node_CreateSubscriptionStmt, *pg.Node_AlterPublicationStmt, *pg.Node_AlterSubscriptionStmt:
-		return unsupported("Foreign data and replication are the operator's", "Ask the operator to run it.")
-	case *pg.Node_CopyStmt:
-		return unsupported("COPY is not supported", "Use insert_rows to write and query to read.")
-	case *pg.Node_LockStmt, *pg.Node_NotifyStmt, *pg.Node_ListenStmt, *pg.Node_DeclareCursorStmt, *pg.Node_PrepareStmt,
-		*pg.Node_ExecuteStmt, *pg.Node_DiscardStmt, *pg.Node_LoadStmt, *pg.Node_VariableShowStmt:
-		return unsupported("This is no change of the schema", "Send a DDL statement.")
-	}
-	return unsupported("This form of DDL is not supported",
-		"CREATE, ALTER and DROP of tables, indexes, views, sequences and enum types, and COMMENT, are.")
 }

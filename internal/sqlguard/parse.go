@@ -84,7 +84,7 @@ func parseStatement(text string) (*pg.Node, string, []token, error) {
 }
 
 func multi() error {
-	return refusal.New(refusal.MultiStatement, "The text holds more than one statement.", "Send one statement per call.")
+	return formMulti.refuse()
 }
 
 // syntaxRefusal turns the parser's error into a refusal. Its position counts characters from 1.

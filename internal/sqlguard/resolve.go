@@ -212,7 +212,7 @@ func (r Relation) target() Target {
 
 // lookup is what must be asked about a tree.
 func (f *found) lookup() Lookup {
-	q := Lookup{Relations: append([]Name{}, f.relations...), Operators: f.operators}
+	q := Lookup{Relations: append([]Name{}, f.relations...), Operators: f.operators, Statistics: f.statistics}
 	seen := map[Name]bool{}
 	for _, c := range f.calls {
 		if !seen[c.name] {

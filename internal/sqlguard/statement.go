@@ -50,6 +50,8 @@ type DDLForm struct {
 	Writes, Reads []Target
 	// Creates are the relations that come into being, OID 0.
 	Creates []Target
+	// Types are existing types and domains that the statement changes or drops; Kind is pg_type.typtype.
+	Types []Target
 	// Drops are columns ("schema.table.column") and relations that the text itself names for dropping.
 	Drops []DropName
 	// Heavy are the parts that may rewrite or scan a whole table, in the order of the text.

@@ -46,6 +46,8 @@ type found struct {
 	seen      map[string]bool
 	skip      map[*pg.RangeVar]bool // relations that the caller checks itself
 	roots     []proto.Message       // the trees
+
+	statistics []Name // existing statistics objects of DDL, which no node of the grammar tells from other names
 }
 
 func newFound() *found {
@@ -250,7 +252,7 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 		f.params[int(n.Number)] = true
 	case *pg.Constraint:
 		if n.Indexspace != "" {
-			f.fail(unsupported("TABLESPACE is the operator's choice", "Leave it out."))
+			f.fail(formTablespace.refuse())
 			return
 		}
 		for _, e := range n.Exclusions { // pairs of an index element and an operator's name
