@@ -2,6 +2,7 @@ package approvalui
 
 import (
 	"encoding/json"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -278,6 +279,11 @@ func factsOf(p plan.Preview) *FactLines {
 	}
 	for _, name := range p.Facts.Rewrites {
 		out.Lines = append(out.Lines, FactLine{Name: name, Small: "every row is written again", Word: "rewritten", Text: "takes as long as the table is big"})
+	}
+	for _, name := range p.Facts.Scans {
+		if !slices.Contains(p.Facts.Rewrites, name) { // writing every row reads every row
+			out.Lines = append(out.Lines, FactLine{Name: name, Small: "every row is read", Word: "scanned", Text: "takes as long as the table is big"})
+		}
 	}
 	return out
 }

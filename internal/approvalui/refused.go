@@ -50,7 +50,7 @@ type Refusals struct {
 	now  func() time.Time
 }
 
-// onAdd sets who is told how many there are now.
+// onAdd sets who is told how many there are now. It must not come back here.
 func (l *Refusals) onAdd(tell func(n int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,6 +70,7 @@ func (l *Refusals) Add(tool string, arguments json.RawMessage, err error) {
 		Message: shorten(e.Message), Reason: reason, Asked: asked, Times: 1,
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.sweep()
 	if n := len(l.list); n > 0 && same(l.list[n-1], r) {
 		l.list[n-1].At = r.At
@@ -80,10 +81,8 @@ func (l *Refusals) Add(tool string, arguments json.RawMessage, err error) {
 			l.list = append(l.list[:0], l.list[len(l.list)-maxRefused:]...)
 		}
 	}
-	n, tell := len(l.list), l.tell
-	l.mu.Unlock()
-	if tell != nil {
-		tell(n)
+	if l.tell != nil { // under the lock, so that the last word is the newest
+		l.tell(len(l.list))
 	}
 }
 

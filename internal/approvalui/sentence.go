@@ -65,10 +65,16 @@ func Say(p plan.Preview) Sentence {
 // total is what the thresholds look at: max(affected rows, rows in all tables).
 func total(p plan.Preview) int64 { return max(p.AffectedRows, p.BlastRadius.TotalRows) }
 
+// wholeTable says that the statement has no condition. Of one that is not known it says nothing: a plan
+// of an earlier session may have none. See TestPlansOfAnEarlierSession.
+func wholeTable(p plan.Preview) bool {
+	return p.Payload.Statement != "" && !hasWord(scan(p.Payload.Statement), "where")
+}
+
 func sayDelete(p plan.Preview) Sentence {
 	n := p.AffectedRows
 	s := Sentence{Kind: "Delete", Sign: "del"}
-	if !hasWord(scan(p.Payload.Statement), "where") {
+	if wholeTable(p) {
 		s.Main = Text{words("Delete "), {Number, "all " + digits(n)}, words(" " + rows(n) + " from "), code(p.Target), words(".")}
 	} else {
 		s.Main = Text{words("Delete "), count(n), words(" " + rows(n) + " from "), code(p.Target), words(".")}
@@ -95,7 +101,7 @@ func sayUpdate(p plan.Preview) Sentence {
 	s := Sentence{Kind: "Update", Sign: "upd", Then: others(p, "upd"), Deed: deed(p, "update")}
 	all := scan(p.Payload.Statement)
 	amount := count(n)
-	if !hasWord(all, "where") {
+	if wholeTable(p) {
 		amount = Segment{Number, "all " + digits(n)}
 	}
 	rest := Text{words(" in "), amount, words(" " + rows(n) + " of "), code(p.Target)}

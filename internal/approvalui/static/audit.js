@@ -9,6 +9,8 @@ const STATUS = [['', 'Any'], ['executed', 'Executed'], ['rejected', 'Rejected'],
 const TOOLS = ['', 'delete_rows', 'insert_rows', 'update_rows', 'run_migration', 'execute_plan', 'query', 'explain_plan', 'describe_schema'];
 const WHEN = [['day', 'Today'], ['week', 'Last 7 days'], ['', 'Any time'], ['own', 'From … to …']];
 
+const PAGE = 25; // rows
+
 // day is a time with its date, unless that is today.
 function day(ms) {
   const d = new Date(ms);
@@ -92,6 +94,7 @@ export class Audit {
     set('status', this.status.value);
     set('tool', this.tool.value);
     set('table', this.table.value.trim());
+    p.set('limit', PAGE);
     if (!this.each.checked) p.set('plans', '1');
     if (this.before) p.set('before', this.before);
     const now = new Date();
@@ -181,7 +184,7 @@ export class Audit {
   more(e) {
     if (!e.plan_token) return e.statement || e.reason ? fold('What was asked', () => asked(e)) : null;
     const box = el('div', { class: 'life' }, el('p', { class: 'help' }, 'Loading\u2026'));
-    const d = fold(`Everything that happened to plan ${short(e.plan_token)}`, () => {
+    const d = fold(`What happened to plan ${short(e.plan_token)}`, () => {
       net.get('/api/plans/' + encodeURIComponent(e.plan_token)).then(
         (data) => box.replaceChildren(...[steps(data.history), data.audit_note && el('p', { class: 'help' }, outside(data.audit_note)), asked(e), el('p', { class: 'help' }, planLink(e.plan_token, 'Open its page'))].flat().filter(Boolean)),
         (x) => box.replaceChildren(el('p', { class: 'help' }, outside(x.message))));

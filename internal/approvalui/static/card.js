@@ -16,6 +16,7 @@ export function planLink(token, ...text) {
 
 // agent is the one place for the agent's own words.
 export function agent(c) {
+  if (!c.reason && !c.asked_again.length) return null; // a plan of an earlier session: nobody's words are kept
   const words = el('blockquote', null, outside(c.reason, { lines: true }));
   const box = el('figure', { class: 'agent' }, el('figcaption', null, icon('quote'), el('b', null, 'The agent says'), ' its own words, checked by nobody'), words);
   if (c.reason.length > 400 || c.reason.split('\n').length > 4) {
@@ -33,7 +34,7 @@ export function meta(c, server) {
   const row = (label, ...v) => [el('dt', null, label), el('dd', null, v)];
   return el('dl', { class: 'meta' },
     el('dt', null, 'Database'), el('dd', { class: 'hot' }, name(server.database)),
-    row('Host', name(server.host)), row('Runs as', name(server.role)), row('Asked by', name(c.caller_id)), row('Plan', planLink(c.plan_token)));
+    row('Host', name(server.host)), row('Runs as', name(server.role)), row('Asked by', c.caller_id ? name(c.caller_id) : 'an earlier session'), row('Plan', planLink(c.plan_token)));
 }
 
 export class Card {
@@ -118,7 +119,7 @@ export class Card {
   update(c) {
     this.card = c;
     this.asked.textContent = c.preview_count > 1 ? `asked ${c.preview_count} times` : '';
-    this.agentBox.replaceChildren(agent(c));
+    this.agentBox.replaceChildren(agent(c) || '');
     this.life = Math.max(c.expires_at - Math.max(c.previewed_at, this.app.now() - 1000), c.preview_count > 1 ? this.life : c.expires_at - c.previewed_at, 1);
     this.tick();
     this.refresh();

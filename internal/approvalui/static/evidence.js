@@ -141,6 +141,10 @@ export function samples(c) {
 }
 
 export function statement(c, open) {
+  if (!c.statement) {
+    return el('section', { class: 'sec' }, el('div', { class: 'sec-head' }, el('h3', null, 'Statement'), el('span', null, 'not known any more')),
+      el('p', { class: 'help' }, 'This server was started again since. The statement was kept in the memory of the one before.'));
+  }
   const lines = c.statement.split('\n');
   const long = !open && (lines.length > 6 || c.statement.length > 400);
   const n = c.params.length;
