@@ -8,7 +8,7 @@ FUZZTIME ?= 60s
 ARCH     ?= $(shell go env GOARCH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo bench fuzz fuzz-keep fuzz-coverage mutants nightly release clean
+.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo bench crash fuzz fuzz-keep fuzz-coverage mutants nightly release clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ demo: setup-postgres build ## a throw-away Postgres, the page and a guided tour;
 
 bench: setup-postgres ## ratios against the bare statement, and round trips; SW_BENCH_ROUNDS=n pairs (21)
 	go test -tags bench -count=1 -timeout 20m -v -run '^TestBench' ./tests/bench
+
+crash: setup-postgres ## kill the program, its connection and its Postgres at every point of a write; SW_CRASH_DEATHS=n (216)
+	go test -race -tags crash -count=1 -timeout 40m -v -run '^TestCrash' ./tests
 
 fuzz: setup-toolchain ## run every fuzz target for FUZZTIME (60s) each
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
