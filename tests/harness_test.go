@@ -66,8 +66,17 @@ func program(t testing.TB) string {
 	return built.path
 }
 
+// runtimeDir is where the servers of these tests find each other.
+var runtimeDir string
+
 func TestMain(m *testing.M) {
+	// Servers of one user find each other: those of the tests must not meet the person's own.
+	var err error
+	if runtimeDir, err = os.MkdirTemp("", "sw-rt-"); err != nil {
+		panic(err)
+	}
 	code := m.Run()
+	_ = os.RemoveAll(runtimeDir)
 	if built.dir != "" {
 		if err := os.RemoveAll(built.dir); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the built program:", err)
@@ -136,7 +145,7 @@ func environment(extra map[string]string) []string {
 		}
 		out = append(out, e)
 	}
-	out = append(out, "GORACE=halt_on_error=1 exitcode=66")
+	out = append(out, "GORACE=halt_on_error=1 exitcode=66", "XDG_RUNTIME_DIR="+runtimeDir)
 	for name, value := range extra {
 		out = append(out, name+"="+value)
 	}

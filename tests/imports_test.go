@@ -51,7 +51,9 @@ var arrows = map[string]arrow{
 	"internal/tools":          {own: []string{"internal/refusal", "internal/sqlguard", "internal/strictjson", "internal/wire", "internal/writecore", "internal/writecore/plan"}},
 	"internal/mcpserver":      {own: []string{"internal/refusal", "internal/tools"}, foreign: []string{"github.com/mark3labs/mcp-go"}},
 	"internal/approvalui":     {own: []string{"internal/refusal", "internal/writecore/plan"}},
-	"internal/config":         {own: []string{"internal/sqlguard", "internal/strictjson"}, foreign: []string{"github.com/spf13/viper"}},
+	"internal/runtimedir":     {},
+	"internal/pinhash":        {foreign: []string{"golang.org/x/crypto/argon2"}},
+	"internal/config":         {own: []string{"internal/pinhash", "internal/sqlguard", "internal/strictjson"}, foreign: []string{"github.com/spf13/viper"}},
 	"internal/pgtemp":         {own: []string{"docker/init"}, foreign: []string{pgxModule, "golang.org/x/sys"}},
 	"internal/pgtemp/dockerpg": {
 		own:     []string{"docker/init", "internal/pgtemp"},
@@ -61,10 +63,10 @@ var arrows = map[string]arrow{
 	"cmd/sw-postgres-mcp": {
 		own: []string{
 			"docker/init", "internal/approvalui", "internal/audit", "internal/config", "internal/demo", "internal/mcpserver",
-			"internal/pgtemp", "internal/postgres", "internal/refusal", "internal/sqlguard", "internal/strictjson",
+			"internal/pgtemp", "internal/pinhash", "internal/postgres", "internal/refusal", "internal/runtimedir", "internal/sqlguard", "internal/strictjson",
 			"internal/tools", "internal/wire", "internal/writecore", "internal/writecore/plan",
 		},
-		foreign: []string{"github.com/spf13/cobra", "golang.org/x/sys", "golang.org/x/sync"},
+		foreign: []string{"github.com/spf13/cobra", "golang.org/x/sys", "golang.org/x/sync", "golang.org/x/term"},
 	},
 }
 

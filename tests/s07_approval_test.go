@@ -116,7 +116,7 @@ func TestS07NoCommandApproves(t *testing.T) {
 			}
 		}
 	}
-	require.Subset(t, tried, []string{"check-config", "demo", "serve", "seed-demo", "version"})
+	require.Subset(t, tried, []string{"approvals", "check-config", "demo", "pin", "serve", "seed-demo", "version"})
 	require.Equal(t, []string{p.Token}, s.waiting())
 	require.Zero(t, number(t, db, "SELECT count(*) FROM mcp_audit.log WHERE status IN ('approved', 'executed')"))
 }

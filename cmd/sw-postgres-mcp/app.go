@@ -14,6 +14,7 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/config"
 	"github.com/jpka/sw-postgres-mcp/internal/mcpserver"
 	"github.com/jpka/sw-postgres-mcp/internal/postgres"
+	"github.com/jpka/sw-postgres-mcp/internal/runtimedir"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 	"github.com/jpka/sw-postgres-mcp/internal/tools"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore"
@@ -34,6 +35,14 @@ type app struct {
 	refusals *approvalui.Refusals
 	// pageDown says that the page was bound and then failed: nobody can decide any more.
 	pageDown atomic.Bool
+	dir      runtimedir.Dir
+	entry    *runtimedir.Entry // nil where the other servers of this user cannot find this one
+}
+
+// desktop is what the page may use of the machine that it runs on.
+type desktop struct {
+	env  func(string) (string, bool)
+	open func(url string) error // nil: no browser can be opened, or none is wanted
 }
 
 // parts makes the database and the guard, which check-config needs too.
@@ -60,7 +69,7 @@ func parts(ctx context.Context, cfg config.Config, log *slog.Logger, warn func(s
 
 // newApp wires everything and binds the page. It connects to nothing: a database that is down must
 // not stop the handshake.
-func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowser func(string) error) (*app, error) {
+func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, at desktop) (*app, error) {
 	db, guard, err := parts(ctx, cfg, log, nil)
 	if err != nil {
 		return nil, err
@@ -110,7 +119,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 	close(wired)
 	a.core = core
 	if cfg.ApprovalServer.Enabled {
-		if err := a.bindPage(cfg, core, ledger, openBrowser); err != nil {
+		if err := a.bindPage(cfg, core, ledger, at); err != nil {
 			// The server still reads and makes small changes; what needs a person is refused.
 			log.Error("THERE IS NO APPROVAL PAGE: changes that need a person are refused (APPROVAL_UNAVAILABLE)", "cause", err)
 		}
@@ -137,9 +146,9 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, openBrowse
 }
 
 // bindPage makes the approval page and binds its port.
-func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, ledger *audit.Log, openBrowser func(string) error) error {
+func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, ledger *audit.Log, here desktop) error {
 	at := a.db.Writer().Address()
-	page, err := approvalui.New(approvalui.Options{
+	o := approvalui.Options{
 		Reviewer: core, Prober: core, Ledger: a.store, Watcher: a.store, Trail: newTrail(a.db), Refusals: a.refusals,
 		Port: cfg.ApprovalServer.Port, RequireAuth: cfg.ApprovalServer.RequireAuth, AuthToken: cfg.ApprovalServer.AuthToken,
 		ExposeRawPayload: cfg.ApprovalServer.ExposeRawPayload, ConfirmAboveRows: cfg.ApprovalServer.ConfirmAboveRows,
@@ -147,16 +156,28 @@ func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, ledger 
 		Caller: cfg.CallerID, Version: version, Person: person(),
 		ApprovalRequiredAboveRows: cfg.Write.ApprovalRequiredAboveRows, HardMaxRows: cfg.Write.HardMaxRows,
 		AuditFailures: ledger.Failures,
-		OpenBrowser:   openBrowser, OpenOnFirstPlan: cfg.ApprovalServer.OpenBrowser != config.OpenBrowserNever,
+		OpenBrowser:   here.open, OpenOnFirstPlan: cfg.ApprovalServer.OpenBrowser != config.OpenBrowserNever,
+		PIN:    pinOf(cfg.ApprovalServer.PIN),
 		Logger: a.log,
-	})
+	}
+	if here.open != nil {
+		o.OpenCommand = "sw-postgres-mcp approvals open"
+	}
+	dir, found := neighbours(here.env, a.log)
+	if found {
+		o.Others, o.Names = machine{dir}, dir
+	}
+	page, err := approvalui.New(o)
 	if err != nil {
 		return err
 	}
 	if err := page.Listen(); err != nil {
 		return err
 	}
-	a.page = page
+	a.page, a.dir = page, dir
+	if found {
+		a.register(cfg)
+	}
 	return nil
 }
 
@@ -216,6 +237,9 @@ func (a *app) recover(ctx context.Context) {
 
 // close ends what serving left open, in the order of the stop: the page, the plans, the pools.
 func (a *app) close() {
+	if a.entry != nil {
+		a.entry.Close()
+	}
 	if a.page != nil {
 		a.page.Close()
 	}

@@ -27,8 +27,18 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	// Servers of one user find each other: those of the tests must not meet the person's own.
+	var err error
+	if runtimeDir, err = os.MkdirTemp("", "sw-rt-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(runtimeDir)
+	os.Exit(code)
 }
+
+// runtimeDir is where the servers of these tests find each other.
+var runtimeDir string
 
 // process is one running server and its raw client.
 type process struct {
@@ -65,7 +75,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	require.NoError(t, err)
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append([]string{"SW_TEST_BE_MAIN=1", "HOME=" + cmd.Dir, "PATH=" + os.Getenv("PATH"), "SW_APPROVAL_SERVER_PORT=0", "SW_APPROVAL_SERVER_OPEN_BROWSER=never"}, env...)
+	cmd.Env = append([]string{"SW_TEST_BE_MAIN=1", "HOME=" + cmd.Dir, "PATH=" + os.Getenv("PATH"), "XDG_RUNTIME_DIR=" + runtimeDir, "SW_APPROVAL_SERVER_PORT=0", "SW_APPROVAL_SERVER_OPEN_BROWSER=never"}, env...)
 	return cmd
 }
 

@@ -40,7 +40,7 @@ func usage(err error) error { return coded{exitUsage, err} }
 
 // commands holds the constructor of every command; each has a file of its own.
 var commands = []func(*root) *cobra.Command{
-	serveCommand, demoCommand, checkConfigCommand, seedDemoCommand, versionCommand,
+	serveCommand, demoCommand, approvalsCommand, pinCommand, checkConfigCommand, seedDemoCommand, versionCommand,
 }
 
 // root is what the commands share.

@@ -36,7 +36,7 @@ func (r *root) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := newApp(ctx, cfg, log, r.browser(cfg))
+	a, err := newApp(ctx, cfg, log, r.desktop(cfg))
 	if err != nil {
 		return err
 	}
@@ -98,6 +98,11 @@ func (r *root) greet(a *app) {
 // say writes one line to stderr.
 func (r *root) say(format string, args ...any) {
 	fmt.Fprintf(r.err, "sw-postgres-mcp: "+format+"\n", args...)
+}
+
+// desktop is what the page may use of the machine.
+func (r *root) desktop(cfg config.Config) desktop {
+	return desktop{env: r.env, open: r.browser(cfg)}
 }
 
 // browser is the way to open the page, nil where none is wanted or there is no desktop.

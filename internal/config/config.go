@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jpka/sw-postgres-mcp/internal/pinhash"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 )
 
@@ -95,6 +96,8 @@ type ApprovalServer struct {
 	OpenBrowser      string
 	ExposeRawPayload bool
 	ConfirmAboveRows int64
+	// PIN is what approving needs beside the page's secret; nil where nothing is.
+	PIN *pinhash.Hash `json:"-"`
 }
 
 // Audit says what must be, and what also is, recorded.
@@ -129,8 +132,8 @@ func (d Database) LogValue() slog.Value { return slog.StringValue(d.String()) }
 
 // String leaves out the token.
 func (a ApprovalServer) String() string {
-	return fmt.Sprintf("{enabled: %t, port: %d, requireAuth: %t, authToken: %s, openBrowser: %s, exposeRawPayload: %t, confirmAboveRows: %d}",
-		a.Enabled, a.Port, a.RequireAuth, given(a.AuthToken), a.OpenBrowser, a.ExposeRawPayload, a.ConfirmAboveRows)
+	return fmt.Sprintf("{enabled: %t, port: %d, requireAuth: %t, authToken: %s, openBrowser: %s, exposeRawPayload: %t, confirmAboveRows: %d, pin: %s}",
+		a.Enabled, a.Port, a.RequireAuth, given(a.AuthToken), a.OpenBrowser, a.ExposeRawPayload, a.ConfirmAboveRows, map[bool]string{true: "(set)", false: "(not set)"}[a.PIN != nil])
 }
 
 // GoString keeps %#v from printing secrets.

@@ -275,7 +275,9 @@ func TestS22LoudAboutMistakes(t *testing.T) {
 		"not built: tools":         {file: `{` + urls + `, "tools": "readonly"}`, want: []string{"tools (", "not part of this version"}},
 		"not built: tools, env":    {file: `{` + urls + `}`, env: "SW_TOOLS=-ddl", want: []string{"tools (SW_TOOLS)", "not part of this version"}},
 		"not built: allowed tools": {file: `{` + urls + `}`, env: "SW_ALLOWED_TOOLS=query", want: []string{"tools (SW_ALLOWED_TOOLS)", "not part of this version"}},
-		"not built: PIN":           {file: `{` + urls + `, "approvalServer": {"pinHash": "` + password + `"}}`, want: []string{"approvalServer.pinHash (", "not part of this version"}},
+		"PIN, not a hash":          {file: `{` + urls + `, "approvalServer": {"pinHash": "` + password + `"}}`, want: []string{"approvalServer.pinHash (", "settings.json", "not a line that `sw-postgres-mcp pin` prints"}},
+		"PIN, hash too cheap":      {file: `{` + urls + `, "approvalServer": {"pinHash": "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$c3Vtc3Vtc3Vtc3Vtc3Vtc3Vt"}}`, want: []string{"approvalServer.pinHash (", "cost is too low"}},
+		"PIN, a number":            {file: `{` + urls + `, "approvalServer": {"pinHash": 123456}}`, want: []string{"approvalServer.pinHash"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

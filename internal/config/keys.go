@@ -113,7 +113,6 @@ var notYet = map[string]string{
 	"write.rules":                "per-table rules are",
 	"approval.channel":           "approval through the client is",
 	"tools":                      "choosing tools is",
-	"approvalServer.pinHash":     "the PIN is",
 	"approval.pageOnlyAboveRows": "approval through the client is",
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/viper"
 
+	"github.com/jpka/sw-postgres-mcp/internal/pinhash"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 	"github.com/jpka/sw-postgres-mcp/internal/strictjson"
 )
@@ -303,6 +304,7 @@ func (l *loader) build() Config {
 			Enabled: l.flag("approvalServer.enabled"), Port: int(l.integer("approvalServer.port")), RequireAuth: l.flag("approvalServer.requireAuth"),
 			AuthToken: l.text("approvalServer.authToken"), OpenBrowser: l.text("approvalServer.openBrowser"),
 			ExposeRawPayload: l.flag("approvalServer.exposeRawPayload"), ConfirmAboveRows: l.integer("approvalServer.confirmAboveRows"),
+			PIN: l.pin(),
 		},
 		Audit:       Audit{Required: l.flag("audit.required"), Reads: l.flag("audit.reads")},
 		JournalPath: l.text("journal.path"),
@@ -317,6 +319,22 @@ func (l *loader) build() Config {
 	c.Allowlist.Read = l.allowlist("allowlist.read", sqlguard.ParseAllowlist)
 	c.Allowlist.Write = l.allowlist("allowlist.write", sqlguard.ParseWriteAllowlist)
 	return c
+}
+
+// pin reads the hash of the PIN. A line that is none refuses the start: without it the page would
+// ask for nothing. The line itself is never repeated.
+func (l *loader) pin() *pinhash.Hash {
+	const key = "approvalServer.pinHash"
+	text := l.text(key)
+	if text == "" {
+		return nil
+	}
+	h, err := pinhash.Parse(text)
+	if err != nil {
+		l.problem(key, "%v", err)
+		return nil
+	}
+	return &h
 }
 
 func (l *loader) allowlist(key string, parse func(schemas, tables []string) (sqlguard.Allowlist, error)) sqlguard.Allowlist {

@@ -67,8 +67,9 @@ type Entry struct {
 	log  *slog.Logger
 	mend time.Duration
 
-	mu   sync.Mutex
-	ln   *net.UnixListener
+	mu    sync.Mutex
+	ln    *net.UnixListener
+	talks map[net.Conn]bool
 	done chan struct{}
 	wg   sync.WaitGroup
 }
@@ -86,7 +87,7 @@ func (d Dir) register(port int, page Page, log *slog.Logger, mend time.Duration)
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	e := &Entry{dir: d, path: filepath.Join(d.path, socketName(os.Getpid(), port)), page: page, port: port, log: log, mend: mend, done: make(chan struct{})}
+	e := &Entry{dir: d, path: filepath.Join(d.path, socketName(os.Getpid(), port)), page: page, port: port, log: log, mend: mend, talks: map[net.Conn]bool{}, done: make(chan struct{})}
 	ln, err := e.listen()
 	if err != nil {
 		return nil, err
@@ -191,12 +192,14 @@ func (e *Entry) Close() {
 	close(e.done)
 	_ = os.Remove(e.path) // a listing removes what could not be removed
 	_ = e.ln.Close()
+	for c := range e.talks {
+		_ = c.Close() // who asks slowly must not hold up the end
+	}
 	e.mu.Unlock()
 	e.wg.Wait()
 }
 
 func (e *Entry) serve(ln net.Listener) {
-	talks := make(chan struct{}, maxTalks)
 	for {
 		c, err := ln.Accept()
 		if err != nil {
@@ -205,21 +208,42 @@ func (e *Entry) serve(ln net.Listener) {
 			}
 			return
 		}
-		select {
-		case talks <- struct{}{}:
-			e.wg.Go(func() {
-				defer func() { <-talks }()
-				e.talk(c)
-			})
-		default:
+		if !e.begin(c) {
 			_ = c.Close()
+			continue
 		}
+		e.wg.Go(func() {
+			defer e.end(c)
+			e.talk(c)
+		})
 	}
+}
+
+// begin keeps a connection, so that Close can end it; false when there are too many, or none is wanted.
+func (e *Entry) begin(c net.Conn) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-e.done:
+		return false
+	default:
+	}
+	if len(e.talks) >= maxTalks {
+		return false
+	}
+	e.talks[c] = true
+	return true
+}
+
+func (e *Entry) end(c net.Conn) {
+	_ = c.Close()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.talks, c)
 }
 
 // talk answers one question. Whatever is no question gets no answer.
 func (e *Entry) talk(c net.Conn) {
-	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(answerWithin)) // fails on a closed connection only
 	line, err := bufio.NewReader(io.LimitReader(c, maxRequest)).ReadBytes('\n')
 	if err != nil {
