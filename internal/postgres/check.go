@@ -91,12 +91,18 @@ func (p *Pool) greet(ctx context.Context, pc *pgconn.PgConn) error {
 			Hint:      "connect to a server of a supported version",
 		}
 	}
-	s.facts = serverFacts{version: version, role: string(row[1])}
+	s.facts = serverFacts{
+		version: version, role: string(row[1]),
+		pooled: string(row[7]) != strconv.FormatUint(uint64(pc.PID()), 10),
+	}
 	if err := p.judgeRole(s.facts.role, string(row[2]), isTrue(row[3])); err != nil {
 		return err
 	}
 	if attributes := string(row[4]); attributes != "" {
 		p.db.warnOnce("role %q (%s) has the attribute %s, which it does not need", s.facts.role, key, attributes)
+	}
+	if s.facts.pooled {
+		p.db.warnOnce("%s leads through a connection pooler: everything keeps to one transaction, as poolers need it, but who holds a lock cannot be named", key)
 	}
 	if p.role == Writer {
 		if isTrue(row[5]) {

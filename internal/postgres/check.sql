@@ -39,4 +39,5 @@ SELECT pg_catalog.current_setting('server_version_num') AS version,
           UNION ALL SELECT 'REPLICATION' FROM me WHERE me.rolreplication
        ) d) AS attributes,
        pg_catalog.pg_is_in_recovery() AS standby,
-       $1 <> '' AND NOT EXISTS (SELECT FROM reach r WHERE r.rolname = $1) AS not_migrator
+       $1 <> '' AND NOT EXISTS (SELECT FROM reach r WHERE r.rolname = $1) AS not_migrator,
+       pg_catalog.pg_backend_pid() AS pid

@@ -33,6 +33,7 @@ type Pool struct {
 	types   typeCache
 	catalog *catalog
 	greeted atomic.Bool // the warnings of warn.sql were given
+	quiet   time.Duration
 }
 
 // target is where a pool connects to, for messages.
@@ -51,19 +52,19 @@ func (db *DB) newPool(ctx context.Context, role Role, url string, o Options) (*P
 	if cc.Password != "" {
 		db.secrets = append(db.secrets, cc.Password)
 	}
-	p := &Pool{db: db, role: role, opts: o, target: target{
+	p := &Pool{db: db, role: role, opts: o, quiet: quietAfter, target: target{
 		host: cc.Host, port: cc.Port, database: cc.Database, user: cc.User, tls: cc.TLSConfig != nil,
 	}}
 	p.catalog = newCatalog(p)
 
 	cfg.MaxConns = o.MaxConnections
 	cfg.MinConns, cfg.MinIdleConns = 0, 0
-	// A ping costs a round trip; alive() looks at the socket instead.
-	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	cfg.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) {
-		pc := c.PgConn()
-		return alive(pc) && lexing(pc) == nil, nil
+	// The driver's ping is a statement, and costs a round trip each time; see usable.
+	cfg.ShouldPing = func(_ context.Context, a pgxpool.ShouldPingParams) bool {
+		a.Conn.PgConn().CustomData()[idleKey] = a.IdleDuration
+		return false
 	}
+	cfg.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) { return p.usable(c.PgConn()), nil }
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error { return p.greet(ctx, c.PgConn()) }
 
 	// Nothing is cached on the server: a transaction pooler may hand us another one each time.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -13,8 +14,9 @@ import (
 )
 
 // read runs one read on a session of its own. It is tried once more, on another connection, when
-// the first was found dead before the server answered anything: everything that comes through here
-// is READ ONLY and rolled back. Writes never come through here.
+// the first was found dead before the server answered anything, and when a standby ended it because it
+// stood in the way of what the primary did (manual, "Handling Query Conflicts"): everything that comes
+// through here is READ ONLY and rolled back. Writes never come through here. See TestReadsOfAStandby.
 func (p *Pool) read(ctx context.Context, flush func(*Session) ([]wire.Reply, error)) ([]wire.Reply, error) {
 	for try := 0; ; try++ {
 		s, err := p.Acquire(ctx)
@@ -23,10 +25,16 @@ func (p *Pool) read(ctx context.Context, flush func(*Session) ([]wire.Reply, err
 		}
 		replies, err := flush(s)
 		s.Release()
-		if err == nil || try > 0 || ctx.Err() != nil || !retryableRead(replies, err) {
+		if err == nil || try > 0 || ctx.Err() != nil || !conflicted(replies) && !retryableRead(replies, err) {
 			return replies, p.readError(ctx, err)
 		}
 	}
+}
+
+// conflicted tells whether a standby ended the read in favour of replay. A function may
+// raise the same error; to try that twice harms nobody.
+func conflicted(replies []wire.Reply) bool {
+	return slices.ContainsFunc(replies, func(r wire.Reply) bool { return r.Err != nil && r.Err.SQLState == "40001" })
 }
 
 // retryableRead tells whether the connection was dead before the server did anything of it.

@@ -23,6 +23,7 @@ type Session struct {
 type serverFacts struct {
 	version int
 	role    string
+	pooled  bool // the backend is not the one that was announced
 }
 
 // ServerVersion is the server's server_version_num, e.g. 150018.
@@ -47,6 +48,9 @@ func (s *Session) Release() {
 	}
 	conn := s.conn
 	s.conn = nil
+	if s.pc.IsClosed() {
+		s.pool.suspect()
+	}
 	if s.discard || s.pc.TxStatus() != 'I' || lexing(s.pc) != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
