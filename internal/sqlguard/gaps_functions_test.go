@@ -120,6 +120,10 @@ func TestEveryFunctionIsClassified(t *testing.T) {
 	}
 	open, tight := sqlguard.New(policyOf(t, nil, []string{"app"}, nil)), sqlguard.New(policyOf(t, []string{"app.t"}, nil, nil))
 	var unknown, wrong []string
+	version := s.pg.Query(t, "SELECT current_setting('server_version_num')::int / 10000")[0][0]
+	if version == "14" {
+		want["timezone"] = "volatile" // timezone(text, timetz) is marked so there, and overloads share a verdict
+	}
 	rows := s.pg.Query(t, functionsSQL)
 	for names := range slices.Chunk(rows, 400) { // at once, else each costs a round trip
 		var q sqlguard.Lookup
@@ -146,8 +150,8 @@ func TestEveryFunctionIsClassified(t *testing.T) {
 	}
 	slices.Sort(unknown)
 	require.Empty(t, wrong)
-	if v := s.pg.Query(t, "SELECT current_setting('server_version_num')::int / 10000")[0][0]; v != "15" {
-		t.Logf("not in the table, of Postgres %s: %s", v, strings.Join(unknown, "; "))
+	if version != "15" {
+		t.Logf("not in the table, of Postgres %s: %s", version, strings.Join(unknown, "; "))
 		return
 	}
 	require.Empty(t, unknown, "classify these in testdata/functions.txt")
