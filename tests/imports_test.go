@@ -48,12 +48,12 @@ var arrows = map[string]arrow{
 	"internal/audit":          {own: []string{"internal/refusal", "internal/wire"}},
 	"internal/postgres":       {own: []string{"internal/refusal", "internal/sqlguard", "internal/wire"}, foreign: []string{pgxModule, "github.com/jackc/pgerrcode", "golang.org/x/sync"}},
 	"internal/writecore":      {own: []string{"internal/audit", "internal/refusal", "internal/sqlguard", "internal/wire", "internal/writecore/plan"}},
-	"internal/tools":          {own: []string{"internal/refusal", "internal/sqlguard", "internal/strictjson", "internal/wire", "internal/writecore", "internal/writecore/plan"}},
+	"internal/tools":          {own: []string{"internal/refusal", "internal/sqlguard", "internal/strictjson", "internal/toolpolicy", "internal/wire", "internal/writecore", "internal/writecore/plan"}},
 	"internal/mcpserver":      {own: []string{"internal/refusal", "internal/tools"}, foreign: []string{"github.com/mark3labs/mcp-go"}},
 	"internal/approvalui":     {own: []string{"internal/refusal", "internal/writecore/plan"}},
 	"internal/runtimedir":     {},
 	"internal/pinhash":        {foreign: []string{"golang.org/x/crypto/argon2"}},
-	"internal/config":         {own: []string{"internal/pinhash", "internal/sqlguard", "internal/strictjson"}, foreign: []string{"github.com/spf13/viper"}},
+	"internal/config":         {own: []string{"internal/pinhash", "internal/sqlguard", "internal/strictjson", "internal/toolpolicy"}, foreign: []string{"github.com/spf13/viper"}},
 	"internal/pgtemp":         {own: []string{"docker/init"}, foreign: []string{pgxModule, "golang.org/x/sys"}},
 	"internal/pgtemp/dockerpg": {
 		own:     []string{"docker/init", "internal/pgtemp"},
@@ -64,6 +64,7 @@ var arrows = map[string]arrow{
 		own: []string{
 			"docker/init", "internal/approvalui", "internal/audit", "internal/config", "internal/demo", "internal/mcpserver",
 			"internal/pgtemp", "internal/pinhash", "internal/postgres", "internal/refusal", "internal/runtimedir", "internal/sqlguard", "internal/strictjson",
+			"internal/toolpolicy",
 			"internal/tools", "internal/wire", "internal/writecore", "internal/writecore/plan",
 		},
 		foreign: []string{"github.com/spf13/cobra", "golang.org/x/sys", "golang.org/x/sync", "golang.org/x/term"},

@@ -60,7 +60,7 @@ func (r *root) checkConfig(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
 	p := &report{out: r.out}
-	cfg, notes, err := config.Load(r.config, r.env)
+	cfg, notes, err := config.Load(r.config, r.lookup)
 	if err != nil {
 		p.fail("configuration", err)
 		return usage(errChecksFailed)

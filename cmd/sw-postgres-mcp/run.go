@@ -40,13 +40,14 @@ func usage(err error) error { return coded{exitUsage, err} }
 
 // commands holds the constructor of every command; each has a file of its own.
 var commands = []func(*root) *cobra.Command{
-	serveCommand, demoCommand, approvalsCommand, pinCommand, checkConfigCommand, seedDemoCommand, versionCommand,
+	serveCommand, demoCommand, approvalsCommand, pinCommand, checkConfigCommand, seedDemoCommand, versionCommand, toolsCommand,
 }
 
 // root is what the commands share.
 type root struct {
 	streams
 	config string // --config
+	tools  string // --tools
 }
 
 // run is the whole program but for signals and os.Exit.
@@ -67,6 +68,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		PersistentPreRun:  func(*cobra.Command, []string) { started = true },
 	}
 	cmd.PersistentFlags().StringVar(&r.config, "config", "", "configuration file (default $SW_POSTGRES_CONFIG, else ./config.json)")
+	cmd.PersistentFlags().StringVar(&r.tools, "tools", "", "which tools are shown, e.g. readonly or \"default -ddl\" (see the command tools)")
 	for _, make := range commands {
 		cmd.AddCommand(make(r))
 	}

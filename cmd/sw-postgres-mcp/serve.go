@@ -74,7 +74,7 @@ func (r *root) serve(ctx context.Context) error {
 
 // load reads the configuration and says on stderr what is in force.
 func (r *root) load() (config.Config, error) {
-	cfg, notes, err := config.Load(r.config, r.env)
+	cfg, notes, err := config.Load(r.config, r.lookup)
 	for _, w := range append(notes.Warnings, config.Misspelt(r.environ)...) {
 		r.say("WARNING: %s", w)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/jpka/sw-postgres-mcp/internal/pinhash"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/toolpolicy"
 )
 
 // Config is the whole configuration, checked. Its %v, %+v, %#v and slog forms hold no secret.
@@ -34,7 +35,10 @@ type Config struct {
 	Audit          Audit
 	// JournalPath is the file in which plans outlive the process, absolute; "" = in memory only.
 	JournalPath string
-	CallerID    string
+	// Tools says which tools a session sees, ToolsFrom where that stands ("" = the default).
+	Tools     toolpolicy.Policy
+	ToolsFrom string
+	CallerID  string
 }
 
 // Database says how to get in. Both URLs are set.

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jpka/sw-postgres-mcp/internal/config"
+	"github.com/jpka/sw-postgres-mcp/internal/toolpolicy"
 )
 
 const password = "S3cr3t-pa55word"
@@ -141,8 +142,9 @@ func TestEnvironmentWins(t *testing.T) {
 		"SW_APPROVAL_SERVER_REQUIRE_AUTH":  {"0", func(c config.Config) any { return c.ApprovalServer.RequireAuth }, false},
 		"SW_APPROVAL_SERVER_AUTH_TOKEN":    {"0123456789abcdef", func(c config.Config) any { return c.ApprovalServer.AuthToken }, "0123456789abcdef"},
 		"SW_APPROVAL_SERVER_OPEN_BROWSER":  {"never", func(c config.Config) any { return c.ApprovalServer.OpenBrowser }, "never"},
-		"SW_TOOLS":                         {"default", func(config.Config) any { return nil }, nil},
-		"SW_ALLOWED_TOOLS":                 {"", func(config.Config) any { return nil }, nil},
+		"SW_TOOLS":                         {"readonly", shownTools, "describe_schema query explain_plan"},
+		"SW_ALLOWED_TOOLS":                 {"query", shownTools, "query"},
+		"--tools":                          {"-rows -ddl", shownTools, "describe_schema query explain_plan execute_plan"},
 		"SW_AUDIT_REQUIRED":                {"1", func(c config.Config) any { return c.Audit.Required }, true},
 		"SW_AUDIT_READS":                   {"false", func(c config.Config) any { return c.Audit.Reads }, false},
 		"SW_JOURNAL_PATH":                  {"/var/lib/sw/plans.jsonl", func(c config.Config) any { return c.JournalPath }, "/var/lib/sw/plans.jsonl"},
@@ -272,9 +274,9 @@ func TestS22LoudAboutMistakes(t *testing.T) {
 		"channel, unknown":         {file: `{` + urls + `, "approval": {"channel": "email"}}`, want: []string{"approval.channel (", `"email" is not one of`}},
 		"not built: client":        {file: `{` + urls + `, "approval": {"pageOnlyAboveRows": 0}}`, want: []string{"approval.pageOnlyAboveRows (", "not part of this version"}},
 		"size, negative":           {file: `{` + urls + `, "migration": {"maxPreviewBytes": -1}}`, want: []string{"migration.maxPreviewBytes (", "out of range"}},
-		"not built: tools":         {file: `{` + urls + `, "tools": "readonly"}`, want: []string{"tools (", "not part of this version"}},
-		"not built: tools, env":    {file: `{` + urls + `}`, env: "SW_TOOLS=-ddl", want: []string{"tools (SW_TOOLS)", "not part of this version"}},
-		"not built: allowed tools": {file: `{` + urls + `}`, env: "SW_ALLOWED_TOOLS=query", want: []string{"tools (SW_ALLOWED_TOOLS)", "not part of this version"}},
+		"tools, misspelt":          {file: `{` + urls + `, "tools": "readonyl"}`, want: []string{"tools (", `did you mean "readonly"?`}},
+		"tools, misspelt, env":     {file: `{` + urls + `}`, env: "SW_TOOLS=-dld", want: []string{"tools (SW_TOOLS)", `"-dld"`}},
+		"allowed tools, a group":   {file: `{` + urls + `}`, env: "SW_ALLOWED_TOOLS=query,rows", want: []string{"tools (SW_ALLOWED_TOOLS)", `"rows" is no tool's name`}},
 		"PIN, not a hash":          {file: `{` + urls + `, "approvalServer": {"pinHash": "` + password + `"}}`, want: []string{"approvalServer.pinHash (", "settings.json", "not a line that `sw-postgres-mcp pin` prints"}},
 		"PIN, hash too cheap":      {file: `{` + urls + `, "approvalServer": {"pinHash": "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$c3Vtc3Vtc3Vtc3Vtc3Vtc3Vt"}}`, want: []string{"approvalServer.pinHash (", "cost is too low"}},
 		"PIN, a number":            {file: `{` + urls + `, "approvalServer": {"pinHash": 123456}}`, want: []string{"approvalServer.pinHash"}},
@@ -395,6 +397,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 		case "approvalServer.authToken":
 			require.Equal(t, "generated", cfg.ApprovalServer.AuthToken)
 			cfg.ApprovalServer.AuthToken = ""
+		case "tools":
+			require.Contains(t, cfg.ToolsFrom, "settings.json")
+			cfg.ToolsFrom = ""
 		case "query.allowFunctions":
 			require.Empty(t, cfg.Query.AllowFunctions)
 			cfg.Query.AllowFunctions = nil
@@ -436,4 +441,14 @@ func TestMisspeltVariables(t *testing.T) {
 		"SW_HARD_MAX_ROW=5", "SW_APPROVAL_TTLMS=1", "SW_HARD_MAX_ROWS=5", "SW_POSTGRES_CONFIG=x", "SW_TEST_POSTGRES_URL=x", "SW_UNRELATED_THING_OF_OTHERS=1",
 		"PATH=/bin", "HARD_MAX_ROW=5", "broken",
 	}))
+}
+
+func shownTools(c config.Config) any {
+	var out []string
+	for _, r := range toolpolicy.Table() {
+		if on, _ := c.Tools.Shows(r.Tool); on {
+			out = append(out, r.Tool)
+		}
+	}
+	return strings.Join(out, " ")
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jpka/sw-postgres-mcp/internal/strictjson"
@@ -19,7 +20,7 @@ type Key struct {
 func Keys() []Key {
 	out := make([]Key, 0, len(table))
 	for _, k := range table {
-		out = append(out, Key{Name: k.name, Default: k.shown(), Env: append([]string{}, k.env...)})
+		out = append(out, Key{Name: k.name, Default: k.shown(), Env: slices.DeleteFunc(slices.Clone(k.env), func(e string) bool { return e == ToolsFlag })})
 	}
 	return out
 }
@@ -97,13 +98,19 @@ var table = []setting{
 	{name: "database.allowPrivilegedRoles", value: false},
 	// Two: a lost COMMIT is looked up while its own connection is still on its way out.
 	{name: "database.maxConnections", value: int64(10), min: 2, max: 1_000},
-	{name: "tools", value: "default", env: []string{"SW_ALLOWED_TOOLS", "SW_TOOLS"}},
+	{name: "tools", value: "default", env: []string{allowedTools, "SW_TOOLS", ToolsFlag}},
 	{name: "mask", value: []mask(nil)},
 	{name: "audit.required", value: false, env: []string{"SW_AUDIT_REQUIRED"}},
 	{name: "audit.reads", value: false, env: []string{"SW_AUDIT_READS"}},
 	{name: "journal.path", value: "", env: []string{"SW_JOURNAL_PATH"}, show: `""`},
 	{name: "callerId", value: "unknown", env: []string{"SW_CALLER_ID"}},
 }
+
+// ToolsFlag stands for the command line among the variables: whoever calls Load answers it from --tools.
+const ToolsFlag = "--tools"
+
+// allowedTools takes names of tools only, and shows nothing else.
+const allowedTools = "SW_ALLOWED_TOOLS"
 
 // notYet holds the settings whose feature this version does not have. Anything but the default
 // refuses the start: a mask or a rule that is ignored is worse than none. Whoever builds the
@@ -112,7 +119,6 @@ var notYet = map[string]string{
 	"mask":                       "masked columns are",
 	"write.rules":                "per-table rules are",
 	"approval.channel":           "approval through the client is",
-	"tools":                      "choosing tools is",
 	"approval.pageOnlyAboveRows": "approval through the client is",
 }
 

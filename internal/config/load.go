@@ -17,6 +17,7 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/pinhash"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 	"github.com/jpka/sw-postgres-mcp/internal/strictjson"
+	"github.com/jpka/sw-postgres-mcp/internal/toolpolicy"
 )
 
 const (
@@ -308,10 +309,19 @@ func (l *loader) build() Config {
 		},
 		Audit:       Audit{Required: l.flag("audit.required"), Reads: l.flag("audit.reads")},
 		JournalPath: l.text("journal.path"),
+		ToolsFrom:   l.source["tools"],
 		CallerID:    l.text("callerId"),
 	}
 	if c.CallerID == "" {
 		c.CallerID = "unknown"
+	}
+	read := toolpolicy.Parse
+	if c.ToolsFrom == allowedTools {
+		read = toolpolicy.Exact
+	}
+	var err error
+	if c.Tools, err = read(l.text("tools")); err != nil {
+		l.problem("tools", "%v", err)
 	}
 	if l.source["write.planTtlMs"] != "" && l.source["write.approvalTtlMs"] == "" {
 		c.Write.ApprovalTTL = c.Write.PlanTTL // the contract: alone it rules both
@@ -353,12 +363,31 @@ func (l *loader) allowlist(key string, parse func(schemas, tables []string) (sql
 	return a
 }
 
+// describeTools says which word on the tools counts and what it hides, where one was given.
+func (l *loader) describeTools(c Config) {
+	if c.ToolsFrom == "" {
+		return
+	}
+	var hidden []string
+	for _, r := range toolpolicy.Table() {
+		if on, _ := c.Tools.Shows(r.Tool); !on {
+			hidden = append(hidden, r.Tool)
+		}
+	}
+	list := "none"
+	if len(hidden) > 0 {
+		list = strings.Join(hidden, ", ")
+	}
+	l.notes.Lines = append(l.notes.Lines, "tools: as "+c.ToolsFrom+" says; hidden: "+list)
+}
+
 func (l *loader) describe(c Config) {
 	name := l.notes.File
 	if name == "" {
 		name = "none"
 	}
 	l.notes.Lines = append(l.notes.Lines, "configuration file: "+name, "readable: "+readable(c.Allowlist.Read), "writable: "+writable(c.Allowlist.Write))
+	l.describeTools(c)
 	if !c.ApprovalServer.Enabled {
 		l.warn("approvalServer.enabled is false: whatever needs a person's approval is refused (APPROVAL_UNAVAILABLE)")
 	}

@@ -9,6 +9,7 @@ import (
 	"log"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -55,6 +56,15 @@ func New(o Options) *Server {
 	hooks.AddOnError(func(_ context.Context, id any, _ mcp.MCPMethod, _ any, _ error) {
 		s.calls.forget(callKey(id))
 	})
+	hidden := map[string]bool{}
+	for _, t := range o.Tools {
+		hidden[t.Name] = t.Hidden != ""
+	}
+	// Not the library's tool filter: to a call of what it filters it answers an error of the protocol, and
+	// the agent should read how the tool is turned on.
+	hooks.AddAfterListTools(func(_ context.Context, _ any, _ *mcp.ListToolsRequest, r *mcp.ListToolsResult) {
+		r.Tools = slices.DeleteFunc(r.Tools, func(t mcp.Tool) bool { return hidden[t.Name] })
+	})
 	s.mcp = server.NewMCPServer(o.Name, o.Version,
 		server.WithTitle(o.Title),
 		server.WithInstructions(o.Instructions),
@@ -75,6 +85,7 @@ func describe(t tools.Tool) mcp.Tool {
 		Title:          t.Title,
 		Description:    t.Description,
 		RawInputSchema: t.Schema,
+		Meta:           &mcp.Meta{AdditionalFields: map[string]any{metaPrefix + "group": t.Group, metaPrefix + "tier": t.Tier}},
 		Annotations: mcp.ToolAnnotation{
 			Title:           t.Title,
 			ReadOnlyHint:    &t.Hints.ReadOnly,
@@ -84,6 +95,9 @@ func describe(t tools.Tool) mcp.Tool {
 		},
 	}
 }
+
+// metaPrefix stands before the keys of a tool's _meta (MCP specification, basic, "_meta").
+const metaPrefix = "sw-postgres-mcp/"
 
 // callHeader carries a call's key from the library's hook to its handler.
 const callHeader = "Sw-Call"

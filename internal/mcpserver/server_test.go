@@ -68,7 +68,7 @@ func TestListShowsEverything(t *testing.T) {
 	s := mcpserver.New(mcpserver.Options{Name: "n", Version: "1", Tools: []tools.Tool{echo()}})
 	out, err := s.Handle(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	require.NoError(t, err)
-	require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"echo","title":"ECHO","description":"a tool",
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"echo","title":"ECHO","description":"a tool","_meta":{"sw-postgres-mcp/group":"","sw-postgres-mcp/tier":""},
 		"inputSchema":{"type":"object","properties":{},"additionalProperties":false},
 		"annotations":{"title":"ECHO","readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false}}]}}`, string(out))
 	out, err = s.Handle(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))

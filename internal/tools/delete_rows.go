@@ -11,7 +11,7 @@ const deleteRowsUsage = "delete_rows takes table (string), where (string), param
 
 func deleteRows(d Deps) Tool {
 	return Tool{
-		Name: "delete_rows", Group: "write", Tier: "write", Title: "Preview a DELETE",
+		Name: "delete_rows", Title: "Preview a DELETE",
 		Description: `Preview the deletion of rows of one table. The DELETE really runs and is rolled back: nothing is deleted by this call. The answer counts every row that would go, also in other tables through ON DELETE CASCADE and triggers (blast_radius), shows a sample and holds a plan_token.
 
 Next: compare affected_rows and blast_radius with what you meant, then call execute_plan with plan_token, statement and params exactly as given. Status "awaiting_approval" means that a person must decide first: give your user approval_url, then call execute_plan, which waits. HARD_MAX_ROWS_EXCEEDED means too many rows for any approval: narrow the condition.

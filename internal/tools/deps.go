@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/toolpolicy"
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore"
 )
@@ -124,16 +126,47 @@ type Deps struct {
 	Limits          Limits
 	// RecordRead records reads; nil = they are not recorded.
 	RecordRead func(ctx context.Context, e ReadEvent)
+	// Policy says which tools are shown; the zero value shows all. PolicyFrom is where it stands.
+	Policy     toolpolicy.Policy
+	PolicyFrom string
+	// NothingWritable says that the write allowlist is empty: the tools that write say so.
+	NothingWritable bool
 }
 
 // All returns the eight tools, in the order in which they are met. There is no ninth, and only the
-// last one commits.
+// last one commits. Those that the policy hides are among them, and answer TOOL_DISABLED.
 func All(d Deps) []Tool {
-	return []Tool{
+	all := []Tool{
 		describeSchema(d), query(d), explainPlan(d),
 		deleteRows(d), insertRows(d), updateRows(d), runMigration(d),
 		executePlan(d),
 	}
+	for i := range all {
+		d.place(&all[i])
+	}
+	return all
+}
+
+// place gives a tool its row of the policy.
+func (d Deps) place(t *Tool) {
+	row := toolpolicy.Of(t.Name)
+	t.Group, t.Tier = string(row.Group), string(row.Tier)
+	if d.NothingWritable && row.Tier != toolpolicy.Read {
+		t.Description += "\n\n" + nothingWritable
+	}
+	shown, why := d.Policy.Shows(t.Name)
+	if shown {
+		return
+	}
+	t.Hidden = why
+	from := d.PolicyFrom
+	if from == "" {
+		from = "the tool policy"
+	}
+	refused := refusal.New(refusal.ToolDisabled,
+		fmt.Sprintf("The tool %s is turned off (%s: %s).", t.Name, from, why),
+		fmt.Sprintf("Work without it, or ask the person who runs this server to turn it on: add %s to SW_TOOLS, --tools or the setting tools.", t.Name))
+	t.Handle = func(context.Context, Call) (json.RawMessage, error) { return nil, refused }
 }
 
 // watched is a catalog that notes whether it was asked, and may insist on fresh facts.

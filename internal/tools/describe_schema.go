@@ -22,7 +22,7 @@ const maxDescription = 57_000
 
 func describeSchema(d Deps) Tool {
 	return Tool{
-		Name: "describe_schema", Group: "schema", Tier: "read", Title: "Describe tables",
+		Name: "describe_schema", Title: "Describe tables",
 		Description: `List tables and views with their columns, types, keys, checks, indexes, triggers, partitions, comments and row estimates, and whether this server may write to them (writeLimits says what stands in the way). Call it before writing SQL.
 
 Without arguments everything readable is described; if that is too much for one answer you get names, kinds and estimates with truncated: true, and the hint says how to go on: give schema, or schema and table, or a table with * for all names like it. detail "summary" asks for the short form, "full" for everything; of one partitioned table "full" also lists the partitions.`,

@@ -15,7 +15,7 @@ const executePlanUsage = "execute_plan takes plan_token (string), statement (str
 
 func executePlan(d Deps) Tool {
 	return Tool{
-		Name: "execute_plan", Group: "plan", Tier: "write", Title: "Commit a previewed plan",
+		Name: "execute_plan", Title: "Commit a previewed plan",
 		Description: `Commit a plan that delete_rows, insert_rows, update_rows or run_migration previewed. This is the only tool that changes anything, and each plan_token commits at most once.
 
 Give back plan_token, statement and params exactly as the preview gave them (or fingerprint in place of long params). The server runs what it stored; what you give back is only compared, and a difference is STATEMENT_MISMATCH.

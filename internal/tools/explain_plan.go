@@ -19,7 +19,7 @@ const noAnalyze = "explain_plan has no ANALYZE: it is what one asks before a sta
 
 func explainPlan(d Deps) Tool {
 	return Tool{
-		Name: "explain_plan", Group: "query", Tier: "read", Title: "Explain a query",
+		Name: "explain_plan", Title: "Explain a query",
 		Description: `Show how Postgres would run one SELECT, without running it: estimated cost and rows, Postgres' plan as JSON, and warnings of sequential scans that read much (8 MB or 100,000 rows). The statement is not executed, so there are no measured times; ANALYZE is not offered.
 
 Give the plain statement, without the word EXPLAIN. It covers reads only: for an UPDATE, DELETE or INSERT use the preview of update_rows, delete_rows or insert_rows, which really runs and is rolled back.`,

@@ -13,7 +13,7 @@ const insertRowsUsage = "insert_rows takes table (string), columns (array of nam
 
 func insertRows(d Deps) Tool {
 	return Tool{
-		Name: "insert_rows", Group: "write", Tier: "write", Title: "Preview an INSERT",
+		Name: "insert_rows", Title: "Preview an INSERT",
 		Description: `Preview the insertion of rows into one table. The INSERT really runs and is rolled back: nothing is inserted by this call, apart from sequences, which advance. The answer shows the rows as they would be stored, defaults and triggers included, every other table that would change (blast_radius), and holds a plan_token.
 
 Next: check the sample, then call execute_plan with plan_token, statement and params exactly as given, or with fingerprint instead of long params. Status "awaiting_approval" means that a person must decide first: give your user approval_url, then call execute_plan, which waits.

@@ -15,7 +15,7 @@ const queryUsage = "query takes statement (string), params (array), limit (integ
 
 func query(d Deps) Tool {
 	return Tool{
-		Name: "query", Group: "query", Tier: "read", Title: "Run a read-only query",
+		Name: "query", Title: "Run a read-only query",
 		Description: fmt.Sprintf(`Run one SELECT (or VALUES, TABLE, WITH … SELECT) in a READ ONLY transaction that is always rolled back. Values go into params as $1, $2, …, never into the text.
 
 At most %s rows come back (limit may ask for fewer); truncated says whether there were more: aggregate in SQL instead of reading everything. bigint, numeric and money come as strings with every digit; give such values back as strings. Statements that change anything are refused: use delete_rows, insert_rows, update_rows or run_migration.`, grouped(int64(d.Limits.QueryRows))),

@@ -11,7 +11,7 @@ const runMigrationUsage = "run_migration takes statement (string: one DDL statem
 
 func runMigration(d Deps) Tool {
 	return Tool{
-		Name: "run_migration", Group: "migration", Tier: "ddl", Title: "Preview a migration (DDL)",
+		Name: "run_migration", Title: "Preview a migration (DDL)",
 		Description: `Preview one DDL statement: CREATE, ALTER or DROP of tables, indexes, views, types and the like. It really runs and is rolled back: nothing is changed by this call. The answer's facts say what was measured: the locks it took and for how long, which tables it rewrote, what it drops, which values are lost with dropped columns, and what the readonly role could not read afterwards. A table that was only read whole, as by a new constraint or index, is not measured.
 
 A person always decides on a migration. Give your user approval_url, then call execute_plan with plan_token and statement exactly as given: it waits for the decision. PLAN_REJECTED carries their reason.

@@ -43,6 +43,7 @@ func snapshot(t *testing.T, tool tools.Tool) []byte {
 	e.SetIndent("", "  ")
 	require.NoError(t, e.Encode(map[string]any{
 		"name": tool.Name, "title": tool.Title, "description": tool.Description, "inputSchema": tool.Schema,
+		"_meta": map[string]any{"sw-postgres-mcp/group": tool.Group, "sw-postgres-mcp/tier": tool.Tier},
 		"annotations": map[string]any{
 			"title": tool.Title, "readOnlyHint": tool.Hints.ReadOnly, "destructiveHint": tool.Hints.Destructive,
 			"idempotentHint": tool.Hints.Idempotent, "openWorldHint": tool.Hints.OpenWorld,

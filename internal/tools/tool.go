@@ -13,10 +13,11 @@ type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 // stays replaceable.
 type Tool struct {
 	Name string
-	// Group and Tier are what a tool policy selects by. Groups: schema, query, write, migration,
-	// plan. Tiers, each holding the ones before: read, write, ddl.
+	// Group and Tier are the tool's row in package toolpolicy.
 	Group, Tier string
-	Title       string
+	// Hidden says why the tool is not shown; "" for one that is. A hidden tool answers TOOL_DISABLED.
+	Hidden string
+	Title  string
 	// Description teaches an agent when and how to use the tool. It is part of the contract and
 	// under snapshot.
 	Description string

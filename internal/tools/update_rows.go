@@ -13,7 +13,7 @@ const updateRowsUsage = "update_rows takes table (string), set (object: column t
 
 func updateRows(d Deps) Tool {
 	return Tool{
-		Name: "update_rows", Group: "write", Tier: "write", Title: "Preview an UPDATE",
+		Name: "update_rows", Title: "Preview an UPDATE",
 		Description: `Preview a change of rows of one table. The UPDATE really runs and is rolled back: nothing is changed by this call. The answer counts every row that would change, also in other tables through triggers and cascades (blast_radius), shows before and after of up to 10 rows (changes) and holds a plan_token.
 
 Next: compare affected_rows and changes with what you meant, then call execute_plan with plan_token, statement and params exactly as given. Status "awaiting_approval" means that a person must decide first: give your user approval_url, then call execute_plan, which waits. HARD_MAX_ROWS_EXCEEDED means too many rows for any approval: narrow the condition.
