@@ -156,7 +156,6 @@ func TestDocsReservedKeys(t *testing.T) {
 		"approval.pageOnlyAboveRows": `"approval":{"pageOnlyAboveRows":1}`,
 		"write.rules":                `"write":{"rules":[{"tables":["a.b"]}]}`,
 		"approval.channel":           `"approval":{"channel":"both"}`,
-		"tools":                      `"tools":"query"`,
 		"mask":                       `"mask":[{"column":"a.b.c","as":"null"}]`,
 	}
 	for key, value := range values {

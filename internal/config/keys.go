@@ -20,7 +20,7 @@ type Key struct {
 func Keys() []Key {
 	out := make([]Key, 0, len(table))
 	for _, k := range table {
-		out = append(out, Key{Name: k.name, Default: k.shown(), Env: slices.DeleteFunc(slices.Clone(k.env), func(e string) bool { return e == ToolsFlag })})
+		out = append(out, Key{Name: k.name, Default: k.shown(), Env: slices.DeleteFunc(append([]string{}, k.env...), func(e string) bool { return e == ToolsFlag })})
 	}
 	return out
 }
