@@ -70,6 +70,9 @@ func resultOf(p plan.Plan, say Sentence) *Result {
 	case plan.Unknown:
 		r.Mark, r.Icon, r.Head = "care", "tri", head("Not known yet whether it was saved: ")
 		r.Body = Text{strong("Not known yet."), words(" The database did not answer the commit. Looking in the audit log.")}
+		if p.Restored {
+			r.Body = Text{strong("Not known yet."), words(" The server ended while it ran this. Looking in the audit log.")}
+		}
 		r.Fine = Text{code(string(refusal.OutcomeUnknown))}
 	default:
 		return nil

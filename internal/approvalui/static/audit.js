@@ -209,7 +209,7 @@ const KINDS = { limit: ['stop', 'A limit'], allowlist: ['lock', 'An allowlist'],
 
 // refusals shows what the agent ran into.
 export function refusals(list) {
-  const head = el('div', { class: 'head' }, el('h1', { tabindex: -1 }, 'Refused in the last hour'), el('p', null, 'What the agent asked for and did not get. Nothing of it ran, and nobody has to do anything.'));
+  const head = el('div', { class: 'head' }, el('h1', { tabindex: -1 }, 'Refused in the last hour'), el('p', null, 'What the agent asked for and did not get. Nothing changed, and nobody has to do anything.'));
   if (!list.length) return [head, el('section', { class: 'card empty empty-log' }, icon('check'), el('h2', null, 'Nothing was refused'), el('p', null, 'When an agent runs into a limit, an allowlist or the guard, it shows up here for an hour.'))];
   return [head, el('ol', { class: 'stack' }, list.map((r) => {
     const [ic, what] = KINDS[r.kind] || KINDS.guard;
