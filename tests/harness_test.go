@@ -162,7 +162,7 @@ func named(t testing.TB, raw, name string) string {
 	require.NoError(t, err)
 	q := u.Query()
 	q.Set("application_name", name)
-	u.RawQuery = q.Encode()
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20") // as libpq reads it, in which + is a plus
 	return u.String()
 }
 
