@@ -70,8 +70,8 @@ type Entry struct {
 	mu    sync.Mutex
 	ln    *net.UnixListener
 	talks map[net.Conn]bool
-	done chan struct{}
-	wg   sync.WaitGroup
+	done  chan struct{}
+	wg    sync.WaitGroup
 }
 
 // mendEvery is how often a server looks whether its socket is still there: directories for temporary
