@@ -27,8 +27,9 @@ type Options struct {
 	// Logf is told, in a line, what is being started. May be nil.
 	Logf func(format string, args ...any)
 
-	nativeOnly bool // crash tests: the postmaster must be ours to kill
-	inTest     bool // the testcontainers rung may be used
+	nativeOnly bool     // crash tests: the postmaster must be ours to kill
+	inTest     bool     // the testcontainers rung may be used
+	settings   []string // name=value, for a native server only
 }
 
 func (o Options) logf(format string, args ...any) {

@@ -66,7 +66,7 @@ func startNative(ctx context.Context, bin, password string, opts Options) (_ *na
 	if err := n.initdb(ctx, password, opts.Durable); err != nil {
 		return nil, err
 	}
-	n.args = serverArgs(opts.Durable)
+	n.args = serverArgs(opts.Durable, opts.settings...)
 	url := func() string {
 		return fmt.Sprintf("postgres://postgres:%s@127.0.0.1:%d/postgres?sslmode=disable", password, n.port)
 	}
@@ -85,8 +85,8 @@ func startNative(ctx context.Context, bin, password string, opts Options) (_ *na
 	}
 }
 
-// serverArgs are the settings beside directory and port.
-func serverArgs(durable bool) []string {
+// serverArgs are the settings beside directory and port; of two with the same name the last one counts.
+func serverArgs(durable bool, more ...string) []string {
 	settings := []string{
 		"listen_addresses=127.0.0.1", "unix_socket_directories=",
 		"max_connections=300", // parallel tests, each with two pools
@@ -97,6 +97,7 @@ func serverArgs(durable bool) []string {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off",
 			"autovacuum=off", "max_wal_size=1GB", "jit=off")
 	}
+	settings = append(settings, more...)
 	args := make([]string, 0, 2*len(settings))
 	for _, s := range settings {
 		args = append(args, "-c", s)

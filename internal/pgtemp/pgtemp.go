@@ -25,6 +25,7 @@ type Option func(*settings)
 type settings struct {
 	kind      string
 	own       bool
+	server    []string
 	durable   bool
 	leftovers string
 }
@@ -36,6 +37,12 @@ func WithDemo() Option { return func(s *settings) { s.kind = "demo" } }
 // fsync and the like on: a crash test without it proves nothing.
 func OwnCluster(durable bool) Option {
 	return func(s *settings) { s.own, s.durable = true, durable }
+}
+
+// WithSettings gives the test a cluster of its own (see [OwnCluster]) that is started with these settings,
+// each as name=value. They win over those that every throw-away server has.
+func WithSettings(lines ...string) Option {
+	return func(s *settings) { s.own, s.server = true, append(s.server, lines...) }
 }
 
 // AllowLeftovers switches the leak check off for a test that leaves something open on purpose.
@@ -91,7 +98,7 @@ func New(t TB, opts ...Option) *DB {
 func clusterFor(ctx context.Context, t TB, s settings) (*Cluster, error) {
 	t.Helper()
 	if s.own {
-		c, err := Start(ctx, Options{Durable: s.durable, Logf: t.Logf, nativeOnly: true})
+		c, err := Start(ctx, Options{Durable: s.durable, Logf: t.Logf, nativeOnly: true, settings: s.server})
 		if err != nil {
 			return nil, err
 		}

@@ -61,6 +61,8 @@ func adviseURL(url string, err error) string {
 		return "it is neither a URL (postgres://user:password@host:5432/database) nor keywords (host=… user=… dbname=…)"
 	case isURL && suspiciousUserinfo(url):
 		return rawPassword
+	case isURL && has("URI query parameter"):
+		return "what stands behind the ? must be key=value, joined by &; inside a value = is %3D, & is %26 and a space is %20, as in options=-csearch_path%3Dapp"
 	case has("sslmode is invalid"):
 		return "sslmode must be one of disable, allow, prefer, require, verify-ca, verify-full"
 	case has("CA file"), has("sslrootcert"), has("root.crt"):
@@ -73,6 +75,8 @@ func adviseURL(url string, err error) string {
 		return "the port is not a number from 1 to 65535; if the password holds special characters, that is the reason: " + rawPassword
 	case has("connect_timeout"):
 		return "connect_timeout is not a number of seconds"
+	case has("unknown channel_binding"), has("unknown target_session_attrs"), has("require_auth"):
+		return "channel_binding, target_session_attrs or require_auth has a value that is not accepted"
 	case has("pool_"):
 		return "a pool_… parameter has a value that is not accepted"
 	case isURL:

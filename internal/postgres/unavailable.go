@@ -88,6 +88,9 @@ func causeByState(e *pgconn.PgError, t target, key string) (message, hint string
 	case "42501":
 		return fmt.Sprintf("user %q may not connect to database %q", t.user, t.database),
 			"GRANT CONNECT ON DATABASE to the role, or correct " + key
+	case "42704", "22023", "42602":
+		return fmt.Sprintf("the server at %s refused a setting that the connection string asks for (SQLSTATE %s)", t.address(), e.Code),
+			"correct options=… and the other settings in " + key + "; in a URL a space is %20, and + is a plus"
 	case "53300":
 		return fmt.Sprintf("the server at %s has no connection left", t.address()),
 			"lower database.maxConnections, or raise the server's max_connections or the role's connection limit"
