@@ -8,7 +8,7 @@ FUZZTIME ?= 60s
 ARCH     ?= $(shell go env GOARCH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-lint build test lint fmt demo bench crash fuzz fuzz-keep fuzz-coverage mutants nightly release clean
+.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-pgbouncer setup-lint build test lint fmt demo bench crash fuzz fuzz-keep fuzz-coverage mutants test-matrix test-pgbouncer test-faults nightly release clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,18 @@ build: setup-toolchain ## build bin/sw-postgres-mcp (the first time takes about 
 
 test: setup-postgres setup-browser ## every test, on a real Postgres and a real browser, with the race detector
 	go test -race -timeout 20m ./...
+
+setup-pgbouncer: ## install a PgBouncer for the tests behind a pooler, if there is none
+	@scripts/setup-pgbouncer.sh
+
+test-matrix: setup-toolchain setup-browser ## every test against each of Postgres 14 to 18; MAJORS="14 18" picks, fetched once into a cache
+	@scripts/test-matrix.sh
+
+test-pgbouncer: setup-postgres setup-pgbouncer ## behind a real PgBouncer, in transaction and in session mode
+	go test -race -tags pooler -count=1 -timeout 10m -run '^TestPooler' ./tests
+
+test-faults: setup-postgres ## losing the database in every way: down, killed, restarted, silent, failed over, slow to notice
+	go test -race -tags faults -count=1 -timeout 15m -run '^TestFault' ./tests
 
 lint: setup-lint ## golangci-lint, pinned; also holds the arrows between the packages
 	"$$(go env GOPATH)/bin/golangci-lint" run --allow-serial-runners ./...
