@@ -32,7 +32,7 @@ type admission struct {
 func (a *admission) admit(id json.RawMessage, size int) *refusal.Error {
 	key := callKey(id)
 	if key == "" {
-		return nil // it is answered under another id or not at all
+		return nil // no id that anything could be answered under
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,11 @@ func TestS21TooManyCalls(t *testing.T) {
 		require.Contains(t, r.Content[0].Text, "TOO_BUSY")
 		require.Empty(t, r.StructuredContent)
 	}
+	// A refusal is no answer to the open call of the same id.
+	for range 50 {
+		c.send(call("0", "echo", `{}`))
+		require.Contains(t, c.next().tool(t).Content[0].Text, "TOO_BUSY")
+	}
 	c.silent() // a ping is answered
 	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`)
 	require.Equal(t, "0", string(c.next().ID))
@@ -53,4 +59,27 @@ func TestS21TooManyCalls(t *testing.T) {
 	require.Equal(t, "1", string(c.next().ID))
 	require.NoError(t, c.in.Close())
 	require.NoError(t, within(t, c.served))
+}
+
+// S17, S21: some JSON writers (PHP's) escape the slash in a method's name: such a call is counted and
+// cancelled like any other. One without an id runs nothing and is not queued.
+func TestS17EscapedMethods(t *testing.T) {
+	c := connect(t, tool("wait", func(ctx context.Context, _ tools.Call) (json.RawMessage, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}))
+	escaped := func(line string) string { return strings.ReplaceAll(line, `/`, `\/`) }
+	for i := range 50 {
+		c.send(escaped(call(fmt.Sprint(i), "wait", `{}`)),
+			escaped(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i)))
+		require.True(t, c.next().tool(t).IsError) // a call that nobody noted waits for ever
+	}
+	for range 64 {
+		c.send(escaped(call("1", "wait", `{}`)))
+	}
+	for range 1000 {
+		c.send(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"wait","arguments":{}}}`)
+	}
+	c.send(call("2", "wait", `{}`)) // were the queue full, this would run on the loop that reads
+	c.silent()
 }

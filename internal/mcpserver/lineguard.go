@@ -125,14 +125,21 @@ func (g *lineGuard) inspect(line []byte) []byte {
 		g.out.rpcError(e.ID, invalidRequest, "A message is a request or a response, not both.")
 		return nil
 	}
-	switch string(e.Method) {
-	case `"tools/call"`:
+	var method string // some JSON writers escape the slash
+	if json.Unmarshal(e.Method, &method) != nil {
+		return line // the library answers
+	}
+	switch method {
+	case "tools/call":
+		if len(e.ID) == 0 {
+			return nil // a notification, which runs nothing; the library would queue it as a call
+		}
 		if refused := g.open.admit(e.ID, len(line)); refused != nil {
 			g.out.refuse(e.ID, refused)
 			return nil
 		}
 		g.calls.seen(e.ID)
-	case `"notifications/cancelled"`:
+	case "notifications/cancelled":
 		var c struct {
 			Params struct {
 				RequestID json.RawMessage `json:"requestId"`

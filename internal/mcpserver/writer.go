@@ -16,18 +16,20 @@ type lineWriter struct {
 	out     io.Writer
 	err     error
 	onError func(error)
-	onLine  func([]byte) // gets each line before it goes out
+	onLine  func([]byte) // gets each line of the library before it goes out
 }
 
-// Write implements io.Writer for whole lines.
-func (w *lineWriter) Write(p []byte) (int, error) {
+// Write implements io.Writer for whole lines of the library.
+func (w *lineWriter) Write(p []byte) (int, error) { return w.write(p, w.onLine) }
+
+func (w *lineWriter) write(p []byte, before func([]byte)) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
 		return 0, w.err
 	}
-	if w.onLine != nil {
-		w.onLine(p)
+	if before != nil {
+		before(p)
 	}
 	n, err := w.out.Write(p)
 	if err != nil {
@@ -47,13 +49,14 @@ func (w *lineWriter) failure() error {
 	return w.err
 }
 
-// send writes v as one line. The error is already with onError.
+// send writes v as one line. The error is already with onError. It answers no call that the library has:
+// the id may be that of an open call all the same, whose answer this must not be taken for.
 func (w *lineWriter) send(v any) {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return
 	}
-	_, _ = w.Write(append(line, '\n'))
+	_, _ = w.write(append(line, '\n'), nil)
 }
 
 // rpcError answers id with a protocol error (JSON-RPC 2.0, section 5.1).
