@@ -64,7 +64,16 @@
 // Withdraw stops an open plan (its record could not be written) and changes nothing else. Check asks
 // what Begin asks, Decidable what Approve asks, and neither changes anything at all.
 //
-// TestEveryCell holds all of this. Every change of state goes through one function,
-// (*Store).move: what must know of all of them (subscribers, and a journal that has to be on disk
-// before a plan executes) attaches there.
+// TestEveryCell holds all of this. Every change of state becomes visible in one function, (*Store).show.
+// Where there is a journal it is on disk before: advance refuses a change that cannot be written down,
+// move makes one that is a fact already. Both write, and sync, under the store's lock: a disk that hangs
+// holds every call about plans, and the page.
+//
+// # After a restart
+//
+// Plans of a journal answer as they did when they had ended. What was executing is outcome_unknown until
+// Settle; what was approved is awaiting_approval; a migration is expired. An open plan is shown to nobody
+// and cannot be executed until its statement is given back (Revive) or previewed again (Create). Revive
+// is the only way from previewed to awaiting_approval: the limits may have become tighter. See
+// TestJournalReplaysEveryState and TestJournalRevivesAPlan.
 package plan

@@ -44,7 +44,7 @@ func (e Echo) prepare() *echo {
 func gate(p *Plan, known bool, now time.Time, given *echo) error {
 	if !known {
 		return refusal.New(refusal.UnknownToken, "No plan with this token is known to this server.",
-			"Preview the statement again and use the plan_token of that reply; plans do not outlive a restart of the server.")
+			"Preview the statement again and use the plan_token of that reply; plans outlive a restart of the server only with a journal.")
 	}
 	switch p.State {
 	case Rejected:

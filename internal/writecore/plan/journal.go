@@ -246,14 +246,14 @@ func (j *Journal) append(records ...record) error {
 	if j.lines += len(records); j.lines <= compactAfter {
 		return nil
 	}
-	// What was just written stays written, whether or not the file can be made smaller now.
-	j.lines = 0
+	// What was just written stays written, whether or not the file can be made smaller now; if not, the
+	// next try is as many lines away.
 	if err := j.read(); err != nil {
 		j.broken = fmt.Errorf("%w: %w", ErrJournal, err)
 		return nil
 	}
 	_ = j.compact()
-	j.found = nil
+	j.found, j.lines = nil, 0
 	return nil
 }
 

@@ -33,7 +33,8 @@ type Options struct {
 	// an earlier process back. Whoever opened it closes it, after the last execution.
 	Journal *Journal
 	// OnJournalError, if set, hears of every change that could not be written down although it happened
-	// (an end of an execution): after a restart the ledger tells.
+	// (an end of an execution, a rejection, an expiry): after a restart the ledger tells what was executed.
+	// It runs under the store's lock and must not call the store.
 	OnJournalError func(error)
 }
 
@@ -97,7 +98,7 @@ func (s *Store) Close() {
 // Create makes a plan of a preview, or joins the open plan that it repeats (contract, "Waiting"):
 // the same statement and params over the same rows with the same blast radius is the same plan, and
 // what a person was shown does not change. The same statement over other rows replaces the open
-// plan. Errors: TOO_MANY_PLANS, INVALID_INPUT for a param that is not JSON, ErrClosed.
+// plan. Errors: TOO_MANY_PLANS, INVALID_INPUT for a param that is not JSON, ErrClosed, ErrJournal.
 func (s *Store) Create(p Preview, needsApproval bool) (made Plan, joined bool, err error) {
 	fingerprint, err := FingerprintOf(p.Payload)
 	if err != nil {
@@ -373,5 +374,7 @@ func (s *Store) unlock() {
 func (s *Store) tick() {
 	s.mu.Lock()
 	defer s.unlock()
-	s.refresh()
+	if !s.closed { // else the journal may be closed, too
+		s.refresh()
+	}
 }

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The file is made smaller while the server runs, too. Where that fails, what was written stays, and the
+// next try comes after as many lines, not with every one.
+func TestJournalIsCompactedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	j, err := OpenJournal(filepath.Join(dir, "plans.jsonl"))
+	require.NoError(t, err)
+	defer j.Close()
+	line := func(token string) record { return record{Token: Token(token), State: Expired, At: time.Now()} }
+	for range 200 {
+		require.NoError(t, j.append(line("same")))
+	}
+	grown := j.size
+
+	require.NoError(t, os.Rename(dir, dir+"b")) // no file can be made beside it any more
+	j.lines = compactAfter
+	require.NoError(t, j.append(line("kept")))
+	require.Greater(t, j.size, grown)
+	require.Zero(t, j.lines)
+	require.Empty(t, j.found)
+
+	require.NoError(t, os.Rename(dir+"b", dir))
+	j.lines = compactAfter
+	require.NoError(t, j.append(line("last")))
+	require.Less(t, j.size, grown/10)
+	require.Zero(t, j.lines)
+	for i := range 3 {
+		require.NoError(t, j.append(line("after"+strconv.Itoa(i))))
+	}
+	j.Close()
+	j, err = OpenJournal(j.path)
+	require.NoError(t, err)
+	var tokens []Token
+	for _, r := range j.found {
+		tokens = append(tokens, r.Token)
+	}
+	require.Equal(t, []Token{"same", "kept", "last", "after0", "after1", "after2"}, tokens)
+}
