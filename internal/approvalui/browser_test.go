@@ -32,9 +32,16 @@ func browser(t *testing.T) context.Context {
 	ctx, c2 := chromedp.NewContext(actx)
 	t.Cleanup(c2)
 	require.NoError(t, chromedp.Do(ctx))
-	ctx, c3 := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, c3 := context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(c3)
 	return ctx
+}
+
+// browse starts a browser for this page.
+func (b *bundle) browse() context.Context {
+	b.t.Helper()
+	b.ctx = browser(b.t.(*testing.T))
+	return b.ctx
 }
 
 func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
@@ -49,11 +56,17 @@ func eval[T any](t *testing.T, ctx context.Context, js string) T {
 	return v
 }
 
-// look sets the width and the colour scheme.
+// look sets the width and the colour scheme: light, dark, or forced for the system's own few colours.
 func look(t *testing.T, ctx context.Context, width int64, scheme string) {
 	t.Helper()
 	do(t, ctx, chromedp.EmulateViewport(width, 800), func(ctx context.Context, tg *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, tg, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		forced := "none"
+		if scheme == "forced" {
+			forced, scheme = "active", "dark"
+		}
+		_, err := cdp.Call(ctx, tg, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "forced-colors", Value: forced},
+		}})
 		return chromedp.Void{}, err
 	})
 }

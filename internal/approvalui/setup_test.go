@@ -36,6 +36,7 @@ type bundle struct {
 	store *plan.Store
 	page  *approvalui.Server
 	token string
+	ctx   context.Context // the browser's, once there is one
 }
 
 type option func(*approvalui.Options, *plan.Options)
@@ -66,7 +67,7 @@ func setup(t testing.TB, opts ...option) *bundle {
 		require.NoError(t, <-done)
 	})
 	_, secret, _ := strings.Cut(page.SecretURL(), "token=")
-	return &bundle{t, store, page, secret}
+	return &bundle{t: t, store: store, page: page, token: secret}
 }
 
 // add puts a plan that waits for a person into the store.

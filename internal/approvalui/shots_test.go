@@ -5,33 +5,31 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/jpka/sw-postgres-mcp/internal/approvalui"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
 // armed is true once a button can be pressed.
 const armed = `[...document.querySelectorAll('.acts .btn')].some((x) => x.getAttribute('aria-disabled') === 'false')`
 
-// TestPageFitsItsWindow looks at every state in both schemes and at 360 px: nothing may be wider
-// than the window. With SW_SCREENSHOTS it leaves the pictures.
-func TestPageFitsItsWindow(t *testing.T) {
-	ctx := browser(t)
-	b := setup(t)
-	fits := func(name string) {
-		for _, at := range []struct {
-			tail, scheme string
-			width        int64
-		}{{"", "light", 1280}, {"-dark", "dark", 1280}, {"-narrow", "light", 360}} {
-			look(t, ctx, at.width, at.scheme)
-			shoot(t, ctx, name+at.tail)
-			require.LessOrEqual(t, eval[int64](t, ctx, `document.documentElement.scrollWidth`), at.width, name+at.tail)
-		}
-		look(t, ctx, 1280, "light")
-	}
+// gallery is a page with everything that it can show.
+func gallery(t *testing.T) *bundle {
+	l := diary()
+	l.rows = l.rows[:12]
+	return setup(t, with(l), func(o *approvalui.Options, _ *plan.Options) { o.Refusals = refusals() })
+}
+
+// walk leads the browser through every state of the page and stops at each.
+func walk(t *testing.T, b *bundle, at func(name string)) {
+	t.Helper()
+	ctx := b.ctx
 	do(t, ctx, chromedp.Navigate(b.page.URL()))
 	until(t, ctx, `document.getElementById('gate') !== null`)
-	fits("locked")
+	at("locked")
 	do(t, ctx, chromedp.Navigate(b.page.SecretURL()))
 	until(t, ctx, `document.querySelector('.empty') !== null && document.title === 'Approvals: shop'`)
-	fits("empty")
+	at("empty")
 
 	first := b.add(archive())
 	_, _, err := b.store.Reject(first.Token, "on-call", "Too broad. Narrow the WHERE and preview again.")
@@ -43,18 +41,26 @@ func TestPageFitsItsWindow(t *testing.T) {
 	again := b.add(archive())
 	until(t, ctx, `document.querySelectorAll('article.card').length === 5 && document.title.startsWith('(5)')`)
 	until(t, ctx, armed)
-	fits("queue")
+	at("queue")
 
 	field := "#card-" + string(again.Token) + "-type"
 	do(t, ctx, chromedp.SendKeys(field, "9421"))
 	until(t, ctx, `document.querySelector('.help-warn:not([hidden])').textContent.includes('That is 9,421. The plan changes 9,412.')`)
-	fits("confirm")
+	at("confirm")
+	eval[bool](t, ctx, `document.querySelectorAll('details').forEach((x) => { x.open = true; }) === undefined`)
+	until(t, ctx, `[...document.querySelectorAll('details')].every((x) => x.childElementCount > 1)`)
+	at("unfolded")
+	eval[bool](t, ctx, `document.querySelectorAll('details').forEach((x) => { x.open = false; }) === undefined`)
 
 	until(t, ctx, armed)
 	eval[bool](t, ctx, `document.querySelectorAll('#card-`+string(again.Token)+` .acts .btn')[1].click() === undefined`)
 	until(t, ctx, `document.querySelector('dialog[open]') !== null`)
 	eval[bool](t, ctx, `document.querySelector('dialog input').click() === undefined`)
-	fits("reject")
+	at("reject")
+	eval[bool](t, ctx, `document.querySelector('dialog').close() === undefined`)
+	eval[bool](t, ctx, `document.querySelector('.me button').click() === undefined`)
+	until(t, ctx, `document.querySelector('dialog[open]') !== null`)
+	at("person")
 	eval[bool](t, ctx, `document.querySelector('dialog').close() === undefined`)
 
 	_, _, err = b.store.Approve(done.Token, "on-call")
@@ -62,21 +68,113 @@ func TestPageFitsItsWindow(t *testing.T) {
 	until(t, ctx, `document.querySelector('.decided .outcome') !== null`)
 	shoot(t, ctx, "decided-in-place")
 	until(t, ctx, `document.querySelector('.receipt-new') !== null`)
-	fits("decided")
+	at("decided")
 	run, err := b.store.Begin(done.Token, planEcho(done))
 	require.NoError(t, err)
 	run.Confirm(8, b.now())
 	until(t, ctx, `[...document.querySelectorAll('.receipt h2, .receipt h3')].some((x) => x.textContent === 'Done: deleted 8 rows from public.customers, and 832 that went with them')`)
 	eval[bool](t, ctx, `(location.hash = '#history') !== ''`)
-	until(t, ctx, `document.querySelector('h1') !== null && [...document.querySelectorAll('h1')].some((x) => x.textContent === 'History') && document.querySelectorAll('.stack .receipt').length > 0`)
-	fits("history")
+	until(t, ctx, `document.querySelectorAll('.log tbody tr').length === 12`)
+	at("audit")
+	eval[bool](t, ctx, `document.querySelectorAll('.log .more summary')[2].click() === undefined`)
+	until(t, ctx, `document.querySelectorAll('.log .line li').length === 3`)
+	eval[bool](t, ctx, `(() => { const w = document.querySelector('#f-w'); w.value = 'own'; w.dispatchEvent(new Event('change')); return true; })()`)
+	at("audit-open")
+	eval[bool](t, ctx, `(location.hash = '#refused') !== ''`)
+	until(t, ctx, `document.querySelectorAll('.refused').length === 3`)
+	at("refused")
 	eval[bool](t, ctx, `(location.hash = '#plan/`+string(done.Token)+`') !== ''`)
-	until(t, ctx, `document.querySelector('.line') !== null`)
-	fits("plan")
+	until(t, ctx, `document.querySelector('.chain') !== null`)
+	at("plan")
+	eval[bool](t, ctx, `(location.hash = '#plan/7Qd4cccccccccccccccck2') !== ''`)
+	until(t, ctx, `document.querySelector('#main').textContent.includes('This server does not have the plan')`)
+	at("plan-of-the-log")
 	eval[bool](t, ctx, `(location.hash = '') === ''`)
 	until(t, ctx, `!document.querySelector('.head').parentElement.hidden`)
 
+	for range 9 {
+		b.add(rush(b))
+	}
+	until(t, ctx, `document.querySelectorAll('.index-group').length > 0 && document.querySelectorAll('article.card').length === 13`)
+	at("rush")
 	b.page.Close()
 	until(t, ctx, `document.querySelector('.alarm') !== null`)
-	fits("gone")
+	at("gone")
+}
+
+// rush is one of many alike.
+func rush(b *bundle) plan.Preview {
+	p := repricing()
+	p.Payload.Params[1] = raw(len(b.store.List()))
+	return p
+}
+
+// fits fails for whatever is wider than the window, or cut off.
+const fits = `(() => {
+  const bad = [];
+  if (document.documentElement.scrollWidth > innerWidth) bad.push('the page scrolls sideways: ' + document.documentElement.scrollWidth);
+  const skip = '.vh, .skip, .log thead, svg, .scroll, .fold, textarea, input, select, .sprite, noscript';
+  const what = (e) => e.tagName + '.' + e.className + ' ' + e.textContent.trim().slice(0, 60);
+  for (const e of document.querySelectorAll('#app *, dialog *')) {
+    if (e.closest(skip)) continue;
+    const s = getComputedStyle(e);
+    if ((s.overflowX === 'hidden' || s.overflowX === 'clip') && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1)) bad.push('cut: ' + what(e));
+  }
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+    if (!n.data.trim() || n.parentElement.closest(skip)) continue;
+    range.selectNodeContents(n);
+    const r = range.getBoundingClientRect();
+    if (r.width > 0 && (r.right > innerWidth + 1 || r.left < -1)) bad.push('outside the window: ' + what(n.parentElement));
+  }
+  return bad.slice(0, 8).join('\n');
+})()`
+
+// TestPageFitsItsWindow looks at every state in both schemes, at 360 and 320 px, at 200 % (a window of
+// half the width), with text alone twice as large, and in forced colours: nothing may be wider than the
+// window or cut off. With SW_SCREENSHOTS it leaves the pictures.
+func TestPageFitsItsWindow(t *testing.T) {
+	b := gallery(t)
+	ctx := b.browse()
+	watch(t, ctx, b)
+	walk(t, b, func(name string) {
+		for _, at := range []struct {
+			tail, scheme string
+			width        int64
+		}{{"", "light", 1280}, {"-dark", "dark", 1280}, {"-narrow", "light", 360}, {"-320", "light", 320}, {"-zoomed", "light", 640}} {
+			look(t, ctx, at.width, at.scheme)
+			shoot(t, ctx, name+at.tail)
+			require.Empty(t, eval[string](t, ctx, fits), name+at.tail)
+		}
+		look(t, ctx, 1280, "forced")
+		shoot(t, ctx, name+"-forced")
+		look(t, ctx, 1280, "light")
+		eval[bool](t, ctx, largeText)
+		shoot(t, ctx, name+"-large")
+		require.Empty(t, eval[string](t, ctx, fits), name+" with large text")
+		eval[bool](t, ctx, smallText)
+	})
+}
+
+// largeText doubles the size of every text and leaves everything else; smallText takes that back.
+const (
+	largeText = `(() => { const all = [...document.querySelectorAll('#app *, dialog, dialog *')]; const size = all.map((e) => parseFloat(getComputedStyle(e).fontSize)); all.forEach((e, i) => { e.style.fontSize = 2 * size[i] + 'px'; }); return true; })()`
+	smallText = `document.querySelectorAll('#app *, dialog, dialog *').forEach((e) => { e.style.fontSize = ''; }) === undefined`
+)
+
+// TestDecisionIsInView: the sentence and the button stand in a window of 1280×720 without scrolling,
+// whatever the card.
+func TestDecisionIsInView(t *testing.T) {
+	b := setup(t)
+	ctx := b.browse()
+	do(t, ctx, chromedp.EmulateViewport(1280, 720))
+	for name, p := range map[string]plan.Preview{"cascade": cascade(), "repricing": repricing(), "dropColumn": dropColumn(), "importRows": importRows(), "archive": archive()} {
+		made := b.add(p)
+		do(t, ctx, chromedp.Navigate(b.page.SecretURL()))
+		until(t, ctx, `document.querySelector(`+quote(card(made))+`) !== null && document.querySelectorAll('article.card').length === 1`)
+		require.Empty(t, eval[string](t, ctx, `(() => { const bad = []; for (const s of ['.say', '.acts .btn']) { const r = document.querySelector(`+quote(card(made))+`).querySelector(s).getBoundingClientRect(); if (r.top < 0 || r.bottom > innerHeight) bad.push(s + ' ' + r.top + ' to ' + r.bottom); } return bad.join(); })()`), name)
+		_, _, err := b.store.Reject(made.Token, "x", "")
+		require.NoError(t, err)
+	}
 }

@@ -1,11 +1,12 @@
 // The approval page. It starts here: find the way in, load the plans, follow the stream.
 import { clock, count, el, icon, left, name, outside, plural, sentence, spoken } from './text.js';
-import { Card, cardId, receipt, sign } from './card.js';
+import { Card, cardId, receipt } from './card.js';
 import * as dialog from './dialog.js';
 import * as net from './net.js';
 import * as pin from './pin.js';
 import * as servers from './servers.js';
 import * as views from './views.js';
+import { drawIndex } from './index.js';
 
 const INERT = 800; // ms in which nothing can be pressed after something appeared or moved
 const body = document.body;
@@ -279,25 +280,11 @@ function draw() {
   page.h1.textContent = !connected ? `${n} ${plural(n, 'plan was', 'plans were')} waiting` : n === 0 ? 'Nothing waits for you' : `${n} ${plural(n, 'plan waits', 'plans wait')} for you`;
   if (connected) page.sub.textContent = n > 1 ? 'Oldest first. Nothing runs until you decide.' : n === 1 ? 'Nothing runs until you decide.' : '';
   page.empty.replaceChildren(...(busy ? [] : empty()));
-  drawIndex(open);
+  drawIndex(page.index, open, inert);
   while (page.recent.childElementCount > 12) page.recent.lastElementChild.remove();
   page.recentHead.hidden = page.recent.childElementCount === 0;
   page.state.lastChild.textContent = connected ? 'Live' : 'Not connected';
   body.classList.toggle('gone', !connected);
-}
-
-function drawIndex(open) {
-  page.index.hidden = open.length < 2;
-  const items = open.map((card) => {
-    const c = card.card;
-    const flag = el('span', { class: 'flag' });
-    if (c.level === 'loud') { flag.className = 'flag flag-loud'; flag.append(icon('stop'), c.blast_radius.unknown.length ? 'effect unknown' : 'loses data'); }
-    if (c.level === 'check') { flag.className = 'flag flag-check'; flag.append(icon('tri'), 'check'); }
-    card.indexTime = el('span', { class: 'left' }, left(card.remaining()));
-    return el('li', null, el('a', { href: '#' + card.id, onclick: (e) => { e.preventDefault(); card.root.scrollIntoView(); card.root.focus({ preventScroll: true }); inert(); } },
-      sign(c.render.sentence.sign), el('span', { class: 't' }, sentence(c.render.sentence.index)), flag, card.indexTime));
-  });
-  page.index.replaceChildren(el('ol', null, items));
 }
 
 function empty() {
