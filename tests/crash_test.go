@@ -193,7 +193,8 @@ func (r *crashRun) programme(n int) []death {
 			visits[p][w]++
 			out = append(out, death{
 				point: p, way: w, tool: crashTools[tools[p][w][visit%len(crashTools)]],
-				commit: (round + round/int(manyOfWays)) % manyCommits, silent: r.rng.IntN(3) == 0,
+				commit: (round + round/int(manyOfWays)) % manyCommits,
+				silent: (visit+visit/len(crashTools))%2 == 0, // every tool in turn
 			})
 		}
 	}
