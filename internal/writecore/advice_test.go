@@ -65,6 +65,24 @@ func TestMigrationAdvice(t *testing.T) {
 	}
 }
 
+// Of every name that goes a few functions are named, however many use another one, and only those that hold
+// it as a word.
+func TestMigrationNamesUsers(t *testing.T) {
+	t.Parallel()
+	b := setup(t, `CREATE TABLE t (id int PRIMARY KEY, a int, note text, "odd (name" int);
+		DO $$ BEGIN FOR i IN 10..80 LOOP EXECUTE format('CREATE FUNCTION uses_a_%s() RETURNS int LANGUAGE sql AS ''SELECT a FROM app.t''', i); END LOOP; END $$;
+		CREATE FUNCTION uses_note() RETURNS text LANGUAGE sql AS 'SELECT NOTE FROM app.t';
+		CREATE FUNCTION odd() RETURNS int LANGUAGE sql AS 'SELECT t."odd (name" FROM app.t';
+		CREATE FUNCTION notebooks() RETURNS text LANGUAGE sql AS 'SELECT $$notebook, footnote, note_1$$';`)
+	r, err := b.migrate(`ALTER TABLE app.t DROP COLUMN a, DROP COLUMN note, DROP COLUMN "odd (name"`)
+	require.NoError(t, err)
+	warnings := str(r.Plan.Warnings)
+	require.Contains(t, warnings, "app.uses_a_10, app.uses_a_11, app.uses_a_12, app.uses_a_13, app.uses_a_14, and more.")
+	require.Contains(t, warnings, "Functions whose text holds the name: app.uses_note.")
+	require.Contains(t, warnings, "Functions whose text holds the name: app.odd.")
+	require.NotContains(t, warnings, "notebooks")
+}
+
 // A preview is no outage: what may rewrite or scan a large table is refused before it runs, with the way
 // around it; what is free of both passes whatever the size. Partitions count with their parent.
 func TestMigrationTooLarge(t *testing.T) {
