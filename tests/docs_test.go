@@ -154,7 +154,6 @@ func TestDocsReservedKeys(t *testing.T) {
 	sentence, _, _ = strings.Cut(sentence, "refuses the start")
 	values := map[string]string{
 		"approval.pageOnlyAboveRows": `"approval":{"pageOnlyAboveRows":1}`,
-		"write.rules":                `"write":{"rules":[{"tables":["a.b"]}]}`,
 		"approval.channel":           `"approval":{"channel":"both"}`,
 		"mask":                       `"mask":[{"column":"a.b.c","as":"null"}]`,
 	}

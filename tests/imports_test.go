@@ -47,7 +47,7 @@ var arrows = map[string]arrow{
 	"internal/writecore/plan": {own: []string{"internal/refusal", "internal/strictjson"}},
 	"internal/audit":          {own: []string{"internal/refusal", "internal/wire"}},
 	"internal/postgres":       {own: []string{"internal/refusal", "internal/sqlguard", "internal/wire"}, foreign: []string{pgxModule, "github.com/jackc/pgerrcode", "golang.org/x/sync"}},
-	"internal/writecore":      {own: []string{"internal/audit", "internal/refusal", "internal/sqlguard", "internal/wire", "internal/writecore/plan"}},
+	"internal/writecore":      {own: []string{"internal/audit", "internal/refusal", "internal/sqlguard", "internal/toolpolicy", "internal/wire", "internal/writecore/plan"}},
 	"internal/tools":          {own: []string{"internal/refusal", "internal/sqlguard", "internal/strictjson", "internal/toolpolicy", "internal/wire", "internal/writecore", "internal/writecore/plan"}},
 	"internal/mcpserver":      {own: []string{"internal/refusal", "internal/tools"}, foreign: []string{"github.com/mark3labs/mcp-go"}},
 	"internal/approvalui":     {own: []string{"internal/refusal", "internal/writecore/plan"}},

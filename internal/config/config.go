@@ -65,7 +65,9 @@ type Write struct {
 	ExecuteWait               time.Duration
 	ApprovalRequiredAboveRows int64
 	HardMaxRows               int64 // ≥ ApprovalRequiredAboveRows
-	MaxOpenPlans              int
+	// Rules are those of single tables, in the order of the file.
+	Rules        toolpolicy.Rules
+	MaxOpenPlans int
 }
 
 // Query bounds reads.

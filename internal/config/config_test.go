@@ -266,7 +266,15 @@ func TestS22LoudAboutMistakes(t *testing.T) {
 		"not built: mask":          {file: `{` + urls + `, "mask": [{"column": "app.users.email", "as": "null"}]}`, want: []string{"mask (", "masked columns are not part of this version", "settings.json"}},
 		"mask, shape":              {file: `{` + urls + `, "mask": [{"column": "app.users.email", "as": "blur"}]}`, want: []string{"mask[0].as", `"blur" is not one of`}},
 		"mask, no column":          {file: `{` + urls + `, "mask": [{"as": "null"}]}`, want: []string{`"mask[0].column" is missing`}},
-		"not built: rules":         {file: write(`"rules": [{"tables": ["app.payments"], "requireApproval": "always"}]`), want: []string{"write.rules (", "not part of this version"}},
+		"rules, empty":             {file: write(`"rules": [{"tables": []}]`), want: []string{"write.rules[0].tables (", "names at least one table"}},
+		"rules, no schema":         {file: write(`"rules": [{"tables": ["payments"], "deny": true}]`), want: []string{"write.rules[0].tables[0]", "is not schema.table"}},
+		"rules, operation":         {file: write(`"rules": [{"tables": ["a.b"], "deny": true}, {"tables": ["a.b"], "operations": ["truncate"], "deny": true}]`), want: []string{"write.rules[1].operations[0]", `"truncate" is not one of`}},
+		"rules, approval":          {file: write(`"rules": [{"tables": ["a.b"], "requireApproval": "never"}]`), want: []string{"write.rules[0].requireApproval", `"never" is not "always"`}},
+		"rules, loosened cap":      {file: write(`"hardMaxRows": 500, "rules": [{"tables": ["a.b"], "hardMaxRows": 501}]`), want: []string{"write.rules[0].hardMaxRows", "can only tighten"}},
+		"rules, threshold":         {file: write(`"rules": [{"tables": ["a.b"], "hardMaxRows": 5, "approvalRequiredAboveRows": 6}]`), want: []string{"write.rules[0].approvalRequiredAboveRows", "nothing could ever be approved"}},
+		"rules, negative":          {file: write(`"rules": [{"tables": ["a.b"], "hardMaxRows": -1}]`), want: []string{"write.rules[0].hardMaxRows", "out of range"}},
+		"rules, idle":              {file: write(`"rules": [{"tables": ["a.b"]}]`), want: []string{"write.rules[0].tables", "does nothing"}},
+		"rules, column":            {file: write(`"rules": [{"tables": ["a.b"], "whereColumns": [""]}]`), want: []string{"write.rules[0].whereColumns", "empty"}},
 		"rules, shape":             {file: write(`"rules": [{"table": ["app.payments"]}]`), want: []string{`unknown key "write.rules[0].table"`}},
 		"journal, relative":        {file: `{` + urls + `, "journal": {"path": "plans.jsonl"}}`, want: []string{"journal.path (", `"plans.jsonl" is not an absolute path`}},
 		"journal, relative, env":   {file: `{` + urls + `}`, env: "SW_JOURNAL_PATH=../j", want: []string{"journal.path (SW_JOURNAL_PATH)", "absolute path"}},
@@ -451,4 +459,22 @@ func shownTools(c config.Config) any {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := setup(t, `{`+urls+`, "write": {"rules": [{"tables": ["app.payments", "*.ledger"], "operations": ["delete"], "deny": true},
+		{"tables": ["app.*"], "requireApproval": "always", "approvalRequiredAboveRows": 0, "hardMaxRows": 50, "readonlyColumns": ["id"], "whereColumns": ["tenant_id"]}]}}`).load()
+	require.NoError(t, err)
+	require.Len(t, cfg.Write.Rules, 2)
+	n, r := cfg.Write.Rules.For("x", "ledger", toolpolicy.Delete)
+	require.Equal(t, 1, n)
+	require.True(t, r.Deny)
+	n, r = cfg.Write.Rules.For("app", "payments", toolpolicy.Update)
+	require.Equal(t, 2, n)
+	require.True(t, r.AlwaysAsk)
+	require.EqualValues(t, 0, *r.ApprovalAbove)
+	require.EqualValues(t, 50, *r.HardMax)
+	require.Equal(t, []string{"id"}, r.ReadonlyColumns)
+	require.Equal(t, []string{"tenant_id"}, r.WhereColumns)
 }

@@ -117,7 +117,6 @@ const allowedTools = "SW_ALLOWED_TOOLS"
 // feature takes its line out.
 var notYet = map[string]string{
 	"mask":                       "masked columns are",
-	"write.rules":                "per-table rules are",
 	"approval.channel":           "approval through the client is",
 	"approval.pageOnlyAboveRows": "approval through the client is",
 }
@@ -189,7 +188,7 @@ type names struct {
 	Tables  []string `json:"tables"`
 }
 
-// mask and rule are read in shape only, see notYet.
+// mask is read in shape only, see notYet.
 type mask struct {
 	Column string `json:"column" required:"true"`
 	As     string `json:"as" required:"true"`

@@ -294,7 +294,7 @@ func (l *loader) build() Config {
 			PlanTTL: l.millis("write.planTtlMs"), ApprovalTTL: l.millis("write.approvalTtlMs"),
 			StatementTimeout: l.millis("write.statementTimeoutMs"), LockTimeout: l.millis("write.lockTimeoutMs"), ExecuteWait: l.millis("write.executeWaitMs"),
 			ApprovalRequiredAboveRows: l.integer("write.approvalRequiredAboveRows"), HardMaxRows: l.integer("write.hardMaxRows"),
-			MaxOpenPlans: int(l.integer("write.maxOpenPlans")),
+			MaxOpenPlans: int(l.integer("write.maxOpenPlans")), Rules: l.rules(),
 		},
 		Query: Query{
 			StatementTimeout: l.millis("query.statementTimeoutMs"), MaxRows: int(l.integer("query.maxRows")),

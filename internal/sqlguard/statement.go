@@ -28,6 +28,7 @@ type Statement struct {
 	relations []Target
 	where     string
 	nWhere    int
+	tested    []string
 	set       []string
 	columns   []string
 	rows      int
@@ -100,6 +101,10 @@ func (s *Statement) Where() string { return s.where }
 
 // WhereParams tells how many of Params belong to Where.
 func (s *Statement) WhereParams() int { return s.nWhere }
+
+// WhereColumns are the columns of the target that every row which an UPDATE or DELETE chooses had to pass
+// a test on (=, IN, BETWEEN, an order, LIKE, IS NULL), sorted.
+func (s *Statement) WhereColumns() []string { return s.tested }
 
 // SetColumns are the columns an UPDATE sets, in the order of the text.
 func (s *Statement) SetColumns() []string { return s.set }

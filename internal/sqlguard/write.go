@@ -44,7 +44,7 @@ func (g *Guard) Delete(ctx context.Context, cat Catalog, spec DeleteSpec) (*Stat
 	s := &Statement{class: Delete, sql: head, params: params}
 	if cond != nil {
 		s.sql = head + " WHERE " + cond.line
-		s.where, s.nWhere = cond.line, len(params)
+		s.where, s.nWhere, s.tested = cond.line, len(params), restricted(cond.node, params, rel)
 		err := agree(s.sql, head+" WHERE true", []*expression{cond}, func(n *pg.Node) []**pg.Node {
 			if d := n.GetDeleteStmt(); d != nil {
 				return []**pg.Node{&d.WhereClause}
@@ -169,7 +169,7 @@ func (g *Guard) Update(ctx context.Context, cat Catalog, spec UpdateSpec) (*Stat
 	setExprs := len(exprs)
 	if cond != nil {
 		s.sql += " WHERE " + cond.line
-		s.where, s.nWhere = cond.line, nWhere
+		s.where, s.nWhere, s.tested = cond.line, nWhere, restricted(cond.node, params, rel)
 		skeleton += " WHERE true"
 		exprs = append(exprs, cond)
 	}

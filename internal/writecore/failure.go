@@ -95,7 +95,13 @@ func (w *TwoPhaseWrite) notOwner(e *wire.ServerError) error {
 }
 
 func (w *TwoPhaseWrite) hardCapAtProbe(st *sqlguard.Statement) error {
-	r := HardCap("more than "+digits(w.o.Limits.HardMax), w.o.Limits.HardMax, plan.BlastRadius{})
+	most := w.o.Limits.capFor(st)
+	r := HardCap("more than "+digits(most), most, plan.BlastRadius{})
+	if most < w.o.Limits.HardMax {
+		t := st.Target()
+		n, _ := w.o.Limits.Rules.For(t.Schema, t.Name, operationOf(st.Class()))
+		r.Message = fmt.Sprintf("Rule %d, for %s: %s", n, sqlguard.QuoteName(t.Schema, t.Name), strings.Replace(r.Message, "the hard cap is", "its hard cap is", 1))
+	}
 	if st.Target().RowSecurity {
 		r.Message = strings.TrimSuffix(r.Message, ".") + "; with row security this counts the rows that may be read, an upper bound."
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/toolpolicy"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
@@ -13,11 +14,14 @@ import (
 type Limits struct {
 	ApprovalAbove int64 // more rows than this wait for a person
 	HardMax       int64 // more rows than this are refused; at least ApprovalAbove
+	// Rules are those of single tables; they never lift HardMax.
+	Rules toolpolicy.Rules
 }
 
 // Measured is what one rolled-back run found out. Need for a person follows from it alone.
 type Measured struct {
 	Class        sqlguard.Class
+	Target       string // fully qualified, quoted where needed
 	AffectedRows int64
 	Radius       plan.BlastRadius
 	Volatile     []string // volatile functions in the statement's text
@@ -46,9 +50,14 @@ func (l Limits) Decide(m Measured) Decision {
 	}
 	var d Decision
 	var why []string
-	if rows > l.ApprovalAbove {
+	rules := l.rule(m)
+	if rules.refusal != nil {
+		return Decision{Refusal: rules.refusal}
+	}
+	if rows -= rules.own; rows > l.ApprovalAbove {
 		why = append(why, fmt.Sprintf("%s rows is more than %s", digits(rows), digits(l.ApprovalAbove)))
 	}
+	why = append(why, rules.why...)
 	for _, t := range m.NotWritable {
 		why = append(why, t+" is not on the write allowlist")
 		d.Warnings = append(d.Warnings, plan.Warning{

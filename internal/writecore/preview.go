@@ -78,6 +78,9 @@ func (w *TwoPhaseWrite) preview(ctx context.Context, req Request) (plan.Preview,
 	if err := w.plainText(req.Reason); err != nil {
 		return plan.Preview{}, false, err
 	}
+	if err := w.o.Limits.before(st); err != nil {
+		return plan.Preview{}, false, err
+	}
 	s, err := w.o.Acquire(ctx)
 	if err != nil {
 		return plan.Preview{}, false, err
@@ -147,7 +150,7 @@ func (w *TwoPhaseWrite) previewRows(ctx context.Context, s Session, st *sqlguard
 		return pv, false, err
 	}
 	pv.AffectedRows, pv.BlastRadius, pv.RowsDigest = r.affected, r.radius, r.digest
-	m := Measured{Class: st.Class(), AffectedRows: r.affected, Radius: r.radius, Volatile: st.Volatile()}
+	m := Measured{Class: st.Class(), Target: pv.Target, AffectedRows: r.affected, Radius: r.radius, Volatile: st.Volatile()}
 	for _, t := range r.others {
 		if !w.o.CanWrite(t.Schema, t.Name) {
 			m.NotWritable = append(m.NotWritable, sqlguard.QuoteName(t.Schema, t.Name))
@@ -223,7 +226,7 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 		if unstableProbe {
 			sc.Add("savepoint", savepointProbe)
 		}
-		sc.Add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.HardMax, false, m))
+		sc.Add("probe", probe(st, params[:st.WhereParams()], w.o.Limits.capFor(st), false, m))
 		if unstableProbe {
 			sc.Add("undo", undoProbe)
 		}

@@ -19,7 +19,10 @@ func (w *TwoPhaseWrite) revive(ctx context.Context, req ExecuteRequest) error {
 	if err != nil {
 		return err
 	}
-	m := Measured{Class: st.Class(), AffectedRows: p.AffectedRows, Radius: p.BlastRadius, Volatile: st.Volatile()}
+	if err := w.o.Limits.before(st); err != nil {
+		return err
+	}
+	m := Measured{Class: st.Class(), Target: p.Target, AffectedRows: p.AffectedRows, Radius: p.BlastRadius, Volatile: st.Volatile()}
 	for _, t := range p.BlastRadius.Tables {
 		if !t.Named { // whether the allowlist still has it is for a person to see
 			m.NotWritable = append(m.NotWritable, t.Name)
