@@ -28,7 +28,7 @@ func pinCommand(r *root) *cobra.Command {
 
 func (r *root) pin(ctx context.Context) error {
 	tty, ok := r.in.(*os.File)
-	if !ok || !term.IsTerminal(int(tty.Fd())) { //nolint:gosec // a descriptor is a small number
+	if !ok || !term.IsTerminal(int(tty.Fd())) {
 		return usage(errors.New("the PIN is read from a terminal only, and standard input is none"))
 	}
 	pin, err := r.readHidden(ctx, tty, "New PIN: ")
@@ -59,7 +59,7 @@ func (r *root) pin(ctx context.Context) error {
 // readHidden reads one line without echo. When ctx ends first (Ctrl-C), the terminal is put back as
 // it was.
 func (r *root) readHidden(ctx context.Context, tty *os.File, prompt string) (string, error) {
-	fd := int(tty.Fd()) //nolint:gosec // a descriptor is a small number
+	fd := int(tty.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
 		return "", fmt.Errorf("reading the PIN: %w", err)

@@ -63,11 +63,8 @@ func Check(pin string) error {
 	case strings.ContainsFunc(pin, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return errors.New("the PIN must be made of characters that can be seen")
 	}
-	for _, r := range pin {
-		if strings.Count(pin, string(r)) == n {
-			return errors.New("the PIN must not be one character repeated")
-		}
-		break
+	if first, _ := utf8.DecodeRuneInString(pin); strings.Count(pin, string(first)) == n {
+		return errors.New("the PIN must not be one character repeated")
 	}
 	return nil
 }
@@ -126,7 +123,7 @@ func Parse(text string) (Hash, error) {
 	case len(salt) < 8 || len(salt) > 64 || len(sum) < 16 || len(sum) > 64:
 		return Hash{}, errLine
 	}
-	h.memory, h.passes, h.lanes, h.salt, h.sum = uint32(m), uint32(t), uint8(p), salt, sum //nolint:gosec // bounded above
+	h.memory, h.passes, h.lanes, h.salt, h.sum = uint32(m), uint32(t), uint8(p), salt, sum
 	return h, nil
 }
 
