@@ -103,14 +103,11 @@ func (g *Guard) castNotation(c call, v *verdict, m mode) error {
 		return refuseFunction(c.name.String())
 	}
 	hint := "Correct the name; write the schema if it is not on the search path."
-	if c.name.Schema == "" && newerSyntax[c.name.Name] {
-		hint = "It is syntax of Postgres 17, which the parser here (Postgres 16) does not know; use jsonb_path_query_first, jsonb_path_exists or to_jsonb."
+	if version := newerCall(c.name.Name); c.name.Schema == "" && version != 0 {
+		hint = fmt.Sprintf("It is syntax of Postgres %d, which the parser here (Postgres 16) does not know; use jsonb_path_query_first, jsonb_path_exists or to_jsonb.", version)
 	}
 	return refusal.New(refusal.InvalidInput, fmt.Sprintf("There is no function %s.", c.name), hint)
 }
-
-// newerSyntax is grammar of Postgres 17 that looks like a call.
-var newerSyntax = set(`json_value json_query json_exists json_scalar json_serialize merge_action`)
 
 // castTo judges what a cast to a type may run.
 func (g *Guard) castTo(n Name, v *verdict, m mode) error {

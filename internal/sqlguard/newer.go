@@ -65,6 +65,16 @@ func newerForm(words []string) (name string, version int) {
 	return "", 0
 }
 
+// newerCall gives the version with which the grammar got what looks like a call of that name, 0 for none.
+func newerCall(name string) int {
+	for _, f := range newerForms {
+		if f.words == name+" (" {
+			return f.version
+		}
+	}
+	return 0
+}
+
 // runs tells whether want stands in words without a gap.
 func runs(words, want []string) bool {
 	for i := 0; i+len(want) <= len(words); i++ {

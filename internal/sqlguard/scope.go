@@ -1,7 +1,6 @@
 package sqlguard
 
 import (
-	"sort"
 	"strings"
 
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
@@ -21,18 +20,10 @@ func (g *Guard) scope(v *verdict) wire.Scope {
 	return g.policy.Read.scope()
 }
 
-// scope lists the entries, sorted.
+// scope are the entries, for the server to judge by.
 func (a Allowlist) scope() wire.Scope {
-	var s wire.Scope
-	for schema := range a.schemas {
-		s.Schemas = append(s.Schemas, schema)
-	}
-	sort.Strings(s.Schemas)
-	tables := make([]Name, 0, len(a.tables))
-	for n := range a.tables {
-		tables = append(tables, n)
-	}
-	sort.Slice(tables, func(i, j int) bool { return tables[i].String() < tables[j].String() })
+	schemas, tables := a.Entries()
+	s := wire.Scope{Schemas: schemas}
 	for _, n := range tables {
 		s.TableSchemas, s.Tables = append(s.TableSchemas, n.Schema), append(s.Tables, n.Name)
 	}
