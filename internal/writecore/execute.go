@@ -35,10 +35,7 @@ func (w *TwoPhaseWrite) begin(ctx context.Context, req ExecuteRequest) (*plan.Ex
 	if err := w.plainText(req.Reason); err != nil {
 		return nil, err
 	}
-	if err := w.revive(ctx, req); err != nil {
-		return nil, err
-	}
-	if err := w.await(ctx, req); err != nil {
+	if err := w.whole(ctx, req); err != nil {
 		return nil, w.ledgerAnswer(ctx, req, err)
 	}
 	ex, err := w.o.Store.Begin(req.Token, req.Echo)
@@ -46,6 +43,23 @@ func (w *TwoPhaseWrite) begin(ctx context.Context, req ExecuteRequest) (*plan.Ex
 		return nil, w.ledgerAnswer(ctx, req, err)
 	}
 	return ex, nil
+}
+
+// whole makes a plan of an earlier process whole, where it is one, and passes the gates. Between the two
+// such a plan may be settled (Recover) and be open only then: it is tried once more.
+func (w *TwoPhaseWrite) whole(ctx context.Context, req ExecuteRequest) error {
+	for try := 1; ; try++ {
+		if err := w.revive(ctx, req); err != nil {
+			return err
+		}
+		err := w.await(ctx, req)
+		if try == 1 && refusal.Is(err, refusal.StatementMismatch) {
+			if _, dormant := w.o.Store.Dormant(req.Token, req.Echo); dormant && w.o.Recheck != nil {
+				continue
+			}
+		}
+		return err
+	}
 }
 
 // recordGate writes the row of an execute that a gate refused. A plan that still waits is no event:

@@ -67,6 +67,11 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 	if r.Err.SQLState == "42501" && st.Class() == sqlguard.DDL {
 		return w.notOwner(r.Err)
 	}
+	if r.Err.SQLState == "25006" && ctx.Err() == nil && name != "run" {
+		return refusal.New(refusal.DatabaseUnavailable,
+			"What the writer's connection leads to can only be read now, as a standby can; nothing was changed ("+r.Err.Message+", SQLSTATE 25006).",
+			"After a failover call again in a moment; otherwise the operator should check database.writerConnectionString and the role's default_transaction_read_only.")
+	}
 	switch name {
 	case "begin", "settings", "state", "baseline", "effects", "state after", "identity":
 		return fmt.Errorf("running the step %q: %w", name, r.Err)

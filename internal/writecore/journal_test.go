@@ -158,3 +158,20 @@ func TestJournalRevivesUnderTodaysLimits(t *testing.T) {
 	requireCode(t, err, refusal.StatementMismatch)
 	require.Equal(t, "200", l.one("SELECT count(*) FROM app.t"))
 }
+
+// A plan that an earlier process was executing when it died, before COMMIT: the ledger is asked first, the
+// answer says so, and then the plan runs.
+func TestJournalDeathBeforeCommit(t *testing.T) {
+	t.Parallel()
+	l := journaled(t, journalTables)
+	r, err := l.delete("app.t", "id = $1", "1")
+	require.NoError(t, err)
+	_, err = l.store.Begin(r.Plan.Token, plan.Echo{Payload: &r.Plan.Payload}) // and then it dies
+	require.NoError(t, err)
+	l.again(t)
+	_, err = l.execute(r)
+	require.Contains(t, requireCode(t, err, refusal.DatabaseUnavailable), "before it had sent COMMIT")
+	out, err := l.execute(r)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, out.AffectedRows)
+}

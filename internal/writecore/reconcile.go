@@ -53,7 +53,7 @@ func (w *TwoPhaseWrite) settle(ctx context.Context, ex *plan.Execution, t *trial
 			return w.done(ctx, nil, ex, t, started), nil
 		case absent:
 			ex.Fail()
-			return Outcome{}, notCommitted()
+			return Outcome{}, notCommitted(mark)
 		case cannotTell, noLedger:
 		}
 		if ctx.Err() != nil {
@@ -67,19 +67,25 @@ func (w *TwoPhaseWrite) settle(ctx context.Context, ex *plan.Execution, t *trial
 	return Outcome{}, err
 }
 
-func notCommitted() error {
+// notCommitted says that it was found out. Without a mark COMMIT was never sent.
+func notCommitted(mark plan.Mark) error {
+	what := "The connection was lost during COMMIT."
+	if mark == (plan.Mark{}) {
+		what = "The server ended before it had sent COMMIT."
+	}
 	return refusal.New(refusal.DatabaseUnavailable,
-		"The connection was lost during COMMIT. The ledger was asked: the change was not committed.",
+		what+" The ledger was asked: the change was not committed.",
 		"Call execute_plan again with the same arguments.")
 }
 
 // reconcile asks again about a plan whose outcome was unknown.
 func (w *TwoPhaseWrite) reconcile(ctx context.Context, req ExecuteRequest, unknown error) error {
+	mark, _ := w.o.Store.MarkOf(req.Token)
 	switch f := w.settleLater(ctx, req.Token); f.verdict {
 	case committed:
 		return plan.UsedTokenError(f.when, f.rows)
 	case absent:
-		return notCommitted()
+		return notCommitted(mark)
 	case cannotTell, noLedger:
 	}
 	return unknown
