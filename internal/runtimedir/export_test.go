@@ -19,7 +19,12 @@ func FindIn(env func(string) (string, bool), parents ...string) (Dir, error) {
 
 // RegisterMending looks after its socket more often.
 func (d Dir) RegisterMending(port int, p Page, every time.Duration) (*Entry, error) {
-	return d.register(port, p, slog.New(slog.DiscardHandler), every)
+	return d.register(port, p, slog.New(slog.DiscardHandler), every, answerWithin)
+}
+
+// RegisterPatient gives who asks much time.
+func (d Dir) RegisterPatient(port int, p Page) (*Entry, error) {
+	return d.register(port, p, slog.New(slog.DiscardHandler), time.Hour, time.Hour)
 }
 
 // SocketName is what a server's socket is called.

@@ -65,7 +65,8 @@ type Entry struct {
 	page Page
 	port int
 	log  *slog.Logger
-	mend time.Duration
+	// mend is how often the socket is looked after, within how long an asker has.
+	mend, within time.Duration
 
 	mu    sync.Mutex
 	ln    *net.UnixListener
@@ -80,14 +81,14 @@ const mendEvery = 30 * time.Second
 
 // Register makes the socket of this process. A log of nil logs nothing.
 func (d Dir) Register(port int, page Page, log *slog.Logger) (*Entry, error) {
-	return d.register(port, page, log, mendEvery)
+	return d.register(port, page, log, mendEvery, answerWithin)
 }
 
-func (d Dir) register(port int, page Page, log *slog.Logger, mend time.Duration) (*Entry, error) {
+func (d Dir) register(port int, page Page, log *slog.Logger, mend, within time.Duration) (*Entry, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	e := &Entry{dir: d, path: filepath.Join(d.path, socketName(os.Getpid(), port)), page: page, port: port, log: log, mend: mend, talks: map[net.Conn]bool{}, done: make(chan struct{})}
+	e := &Entry{dir: d, path: filepath.Join(d.path, socketName(os.Getpid(), port)), page: page, port: port, log: log, mend: mend, within: within, talks: map[net.Conn]bool{}, done: make(chan struct{})}
 	ln, err := e.listen()
 	if err != nil {
 		return nil, err
@@ -244,7 +245,7 @@ func (e *Entry) end(c net.Conn) {
 
 // talk answers one question. Whatever is no question gets no answer.
 func (e *Entry) talk(c net.Conn) {
-	_ = c.SetDeadline(time.Now().Add(answerWithin)) // fails on a closed connection only
+	_ = c.SetDeadline(time.Now().Add(e.within)) // fails on a closed connection only
 	line, err := bufio.NewReader(io.LimitReader(c, maxRequest)).ReadBytes('\n')
 	if err != nil {
 		return
