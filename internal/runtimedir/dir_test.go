@@ -64,7 +64,7 @@ func TestFind(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, at(one), d.Path())
 	// A parent that others may write, without the sticky bit, is passed over.
-	require.NoError(t, os.Chmod(one, 0o777)) //nolint:gosec // that is the point
+	require.NoError(t, os.Chmod(one, 0o777))
 	d, err = runtimedir.FindIn(xdg(one), two)
 	require.NoError(t, err)
 	require.Equal(t, at(two), d.Path())
@@ -86,7 +86,7 @@ func TestFindRefusesWhatIsNotPrivate(t *testing.T) {
 			return os.Symlink(target, path)
 		},
 		"is not a directory":       func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("x", 1<<20)), 0o600) },
-		"may be entered by others": func(path string) error { return os.Mkdir(path, 0o750) }, //nolint:gosec // that is the point
+		"may be entered by others": func(path string) error { return os.Mkdir(path, 0o750) },
 	} {
 		one, two := parent(t), parent(t)
 		require.NoError(t, spoil(filepath.Join(one, "sw-postgres-mcp")))
