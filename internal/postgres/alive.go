@@ -22,7 +22,7 @@ const idleKey = "sw-idle"
 
 // usable tells whether an idle connection may be used. One that was idle for long is also asked: where the
 // network went away without a goodbye (a laptop that slept, a firewall that forgot), nothing on the socket tells.
-// See TestHalfOpenConnectionsAreLeft.
+// See TestFaultHalfOpen.
 func (p *Pool) usable(pc *pgconn.PgConn) bool {
 	if !alive(pc) || lexing(pc) != nil {
 		return false

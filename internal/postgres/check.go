@@ -106,7 +106,11 @@ func (p *Pool) greet(ctx context.Context, pc *pgconn.PgConn) error {
 	}
 	if p.role == Writer {
 		if isTrue(row[5]) {
-			p.db.warnOnce("%s leads to a standby server: every write will fail", key)
+			// Not kept: after a failover the address leads to a primary again, and the pool must find it.
+			// See TestStandbyIsNoWriter.
+			return refusal.New(refusal.DatabaseUnavailable,
+				fmt.Sprintf("%s leads to a standby server at %s, which only reads", key, p.target.address()),
+				"after a failover call again in a moment; otherwise correct the host in "+key)
 		}
 		if isTrue(row[6]) {
 			p.db.warnOnce("role %q (%s) is not a member of database.migrationRole %q: run_migration will fail",

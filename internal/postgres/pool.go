@@ -158,6 +158,9 @@ func (p *Pool) acquireError(ctx context.Context, err error) error {
 	if role, ok := errors.AsType[*RoleError](err); ok {
 		return role
 	}
+	if r, ok := refusal.As(err); ok { // of the checks of a new connection
+		return r
+	}
 	return p.unavailable(err)
 }
 

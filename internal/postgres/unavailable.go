@@ -52,6 +52,8 @@ func (p *Pool) cause(err error) (message, hint string) {
 	case errors.As(err, &badHost):
 		return fmt.Sprintf("the server's TLS certificate is not for the host name %q", t.host),
 			"use the name in the certificate as host, or sslmode=verify-ca, in " + key
+	case errors.As(err, &badCert) && badCert.Reason == x509.Expired:
+		return "the server's TLS certificate has expired or is not valid yet", "renew the certificate of the server, and check this machine's clock (the connection is that of " + key + ")"
 	case errors.As(err, &badCert), errors.As(err, &verify), errors.As(err, &record):
 		return "the TLS connection to the database could not be made", "check sslmode and sslrootcert in " + key
 	case strings.Contains(err.Error(), "server refused TLS"):
