@@ -175,3 +175,21 @@ func TestJournalDeathBeforeCommit(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, out.AffectedRows)
 }
+
+// What a plan changes in tables that its statement does not name is for a person to see after a restart,
+// whatever the allowlist said when it was previewed.
+func TestJournalRevivesIndirectChanges(t *testing.T) {
+	t.Parallel()
+	l := journaled(t, "CREATE TABLE p (id int PRIMARY KEY); CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p ON DELETE CASCADE); INSERT INTO p VALUES (1); INSERT INTO c VALUES (1, 1)")
+	r, err := l.delete("app.p", "id = $1", "1")
+	require.NoError(t, err)
+	require.Equal(t, plan.Previewed, r.Plan.State)
+	require.EqualValues(t, 2, r.Plan.BlastRadius.TotalRows)
+	l.again(t, func(o *writecore.Options) { o.ExecuteWait = time.Millisecond })
+	_, err = l.execute(r)
+	requireCode(t, err, refusal.AwaitingApproval)
+	l.approve(r)
+	_, err = l.execute(r)
+	require.NoError(t, err)
+	require.Equal(t, "0", l.one("SELECT count(*) FROM app.c"))
+}

@@ -49,3 +49,29 @@ func TestJournalIsCompactedWhileItRuns(t *testing.T) {
 	}
 	require.Equal(t, []Token{"same", "kept", "last", "after0", "after1", "after2"}, tokens)
 }
+
+// Of the plans that ended the file keeps as many as a store remembers, the newest, and every other plan.
+func TestJournalForgetsTheOldest(t *testing.T) {
+	t.Parallel()
+	var j Journal
+	for i := range keepTombstones + 10 {
+		j.found = append(j.found, record{Token: Token("ended" + strconv.Itoa(i)), State: Executed}, record{Token: "older line"})
+		if i%1000 == 0 {
+			j.found = append(j.found, record{Token: Token("open" + strconv.Itoa(i)), State: Previewed})
+		}
+	}
+	j.forget()
+	ended, open := 0, 0
+	for _, r := range j.found {
+		if r.State.ended() {
+			ended++
+		} else {
+			require.Equal(t, Previewed, r.State)
+			open++
+		}
+	}
+	require.Equal(t, keepTombstones, ended)
+	require.Equal(t, keepTombstones/1000+1, open)
+	require.Equal(t, Token("open0"), j.found[0].Token)
+	require.Equal(t, Token("ended10"), j.found[1].Token)
+}
