@@ -174,7 +174,12 @@ func TestBrowserOtherServers(t *testing.T) {
 	require.Contains(t, eval[string](t, ctx, `document.querySelector('#elsewhere li').textContent`), "Nothing waits in <b>stock</b>")
 	require.NotContains(t, eval[string](t, ctx, `document.querySelector('#elsewhere li').textContent`), "\u202e")
 	require.False(t, eval[bool](t, ctx, `document.querySelector('#elsewhere li:last-child button') !== null`), "what cannot open a browser has no button")
-	require.True(t, eval[bool](t, ctx, `document.documentElement.scrollWidth <= innerWidth`))
+	q := b.add(repricing()) // one more count in the head
+	until(t, ctx, `document.querySelector(`+quote(card(q))+`) !== null`)
+	for _, width := range []int64{360, 1280} {
+		look(t, ctx, width, "light")
+		require.EqualValues(t, width, eval[int64](t, ctx, `document.documentElement.scrollWidth`), "something is cut at this width")
+	}
 	do(t, ctx, chromedp.Click("#elsewhere li button"))
 	until(t, ctx, `document.querySelector('#elsewhere li [role=status]').textContent.startsWith('That server did not open its page.')`)
 	m.set(approvalui.Other{Port: 4320, Waiting: 1, Database: "stock", Host: "db:5432", Caller: "cursor", CanOpen: true})

@@ -34,6 +34,8 @@ func parent(t *testing.T) string {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	one, two := parent(t), parent(t)
+	long := filepath.Join(one, strings.Repeat("l", runtimedir.MaxPath))
+	require.NoError(t, os.Mkdir(long, 0o700))
 	at := func(p string) string { return filepath.Join(p, "sw-postgres-mcp") }
 	for name, c := range map[string]struct {
 		env  string
@@ -47,7 +49,7 @@ func TestFind(t *testing.T) {
 		"relative":            {"tmp", []string{two}, at(two)},
 		"there is none":       {filepath.Join(one, "none"), []string{two}, at(two)},
 		"not a directory":     {"/dev/null", []string{two}, at(two)},
-		"too long for a path": {filepath.Join(one, strings.Repeat("l", runtimedir.MaxPath)), []string{two}, at(two)},
+		"too long for a path": {long, []string{two}, at(two)},
 		"not the first place": {"-", []string{"/nowhere/at/all", two}, at(two)},
 	} {
 		d, err := runtimedir.FindIn(xdg(c.env), c.in...)

@@ -18,8 +18,8 @@ func FindIn(env func(string) (string, bool), parents ...string) (Dir, error) {
 }
 
 // RegisterMending looks after its socket more often.
-func (d Dir) RegisterMending(port int, p Page, every time.Duration) (*Entry, error) {
-	return d.register(port, p, slog.New(slog.DiscardHandler), every, answerWithin)
+func (d Dir) RegisterMending(port int, p Page, every time.Duration, log *slog.Logger) (*Entry, error) {
+	return d.register(port, p, log, every, answerWithin)
 }
 
 // RegisterPatient gives who asks much time.

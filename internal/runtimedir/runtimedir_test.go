@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -266,7 +268,8 @@ func TestBadFilesAreLeftAlone(t *testing.T) {
 func TestASocketThatWasCleanedAwayComesBack(t *testing.T) {
 	t.Parallel()
 	d := private(t)
-	e, err := d.RegisterMending(4319, &fakePage{}, 5*time.Millisecond)
+	said := &safeBuffer{}
+	e, err := d.RegisterMending(4319, &fakePage{}, 5*time.Millisecond, slog.New(slog.NewTextHandler(said, nil)))
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	// At one blow: the server makes it again while it goes.
@@ -293,9 +296,27 @@ func TestASocketThatWasCleanedAwayComesBack(t *testing.T) {
 	if os.Symlink(d.Path()+"-elsewhere", d.Path()) == nil { // else it was faster and has made its own
 		_, err = d.Servers(t.Context())
 		require.ErrorContains(t, err, "symbolic link")
+		require.Eventually(t, func() bool { return strings.Contains(said.String(), "symbolic link") }, 20*time.Second, 5*time.Millisecond)
 	}
 	e.Close()
 	require.Empty(t, func() []os.DirEntry { l, _ := os.ReadDir(d.Path() + "-elsewhere"); return l }())
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 // Who asks slowly, or often, does not keep a server from ending or from answering others.
@@ -318,13 +339,18 @@ func TestSlowAskersHoldNothingUp(t *testing.T) {
 	patient, err := d.RegisterPatient(4320, &fakePage{})
 	require.NoError(t, err)
 	path = filepath.Join(d.Path(), runtimedir.SocketName(os.Getpid(), 4320))
-	for range runtimedir.MaxTalks {
+	var hungUp atomic.Int32
+	for range runtimedir.MaxTalks * 2 {
 		c, err := net.Dial("unix", path)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.Close() })
-		_, err = io.WriteString(c, `{"ask":`)
-		require.NoError(t, err)
+		_, _ = io.WriteString(c, `{"ask":`) // it may have hung up already
+		go func() {
+			_, _ = io.Copy(io.Discard, c)
+			hungUp.Add(1)
+		}()
 	}
+	require.Eventually(t, func() bool { return hungUp.Load() == runtimedir.MaxTalks }, 20*time.Second, 5*time.Millisecond, "it listens to no more than so many")
 	ended := make(chan struct{})
 	go func() {
 		patient.Close()
