@@ -8,7 +8,7 @@ FUZZTIME ?= 60s
 ARCH     ?= $(shell go env GOARCH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-pgbouncer setup-lint build test lint fmt demo bench crash fuzz fuzz-keep fuzz-coverage mutants test-matrix test-pgbouncer test-faults nightly release clean
+.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-axe screenshots setup-pgbouncer setup-lint build test lint fmt demo bench crash fuzz fuzz-keep fuzz-coverage mutants test-matrix test-pgbouncer test-faults nightly release clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,13 +24,20 @@ setup-postgres: setup-toolchain
 setup-browser: ## install a Chromium for the tests of the approval page, if there is none
 	@scripts/setup-browser.sh
 
+setup-axe: ## fetch axe-core, which the tests of the approval page run in the browser (npm, into a cache)
+	@scripts/setup-axe.sh >/dev/null
+
+screenshots: setup-browser ## the pictures of the approval page in docs/img
+	@mkdir -p docs/img
+	SW_SCREENSHOTS="$(CURDIR)/docs/img" go test -race -count=1 -run '^TestScreenshots$$' ./internal/approvalui
+
 setup-lint: setup-toolchain
 	@scripts/setup-lint.sh $(GOLANGCI_VERSION)
 
 build: setup-toolchain ## build bin/sw-postgres-mcp (the first time takes about two minutes: the parser is C)
 	go build -o bin/ ./cmd/sw-postgres-mcp
 
-test: setup-postgres setup-browser ## every test, on a real Postgres and a real browser, with the race detector
+test: setup-postgres setup-browser setup-axe ## every test, on a real Postgres and a real browser, with the race detector
 	go test -race -timeout 20m ./...
 
 setup-pgbouncer: ## install a PgBouncer for the tests behind a pooler, if there is none

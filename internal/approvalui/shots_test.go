@@ -47,8 +47,9 @@ func walk(t *testing.T, b *bundle, at func(name string)) {
 	do(t, ctx, chromedp.SendKeys(field, "9421"))
 	until(t, ctx, `document.querySelector('.help-warn:not([hidden])').textContent.includes('That is 9,421. The plan changes 9,412.')`)
 	at("confirm")
-	eval[bool](t, ctx, `document.querySelectorAll('details').forEach((x) => { x.open = true; }) === undefined`)
-	until(t, ctx, `[...document.querySelectorAll('details')].every((x) => x.childElementCount > 1)`)
+	// Not the 400 lines and 1,200 parameters: more of the same, of which checkers never get to the end.
+	eval[bool](t, ctx, `document.querySelectorAll('details').forEach((x) => { x.open = !/^Show all [\d,]{3,}/.test(x.textContent); }) === undefined`)
+	until(t, ctx, `[...document.querySelectorAll('details[open]')].every((x) => x.childElementCount > 1)`)
 	at("unfolded")
 	eval[bool](t, ctx, `document.querySelectorAll('details').forEach((x) => { x.open = false; }) === undefined`)
 
@@ -74,7 +75,7 @@ func walk(t *testing.T, b *bundle, at func(name string)) {
 	run.Confirm(8, b.now())
 	until(t, ctx, `[...document.querySelectorAll('.receipt h2, .receipt h3')].some((x) => x.textContent === 'Done: deleted 8 rows from public.customers, and 832 that went with them')`)
 	eval[bool](t, ctx, `(location.hash = '#history') !== ''`)
-	until(t, ctx, `document.querySelectorAll('.log tbody tr').length === 12`)
+	until(t, ctx, `document.querySelectorAll('.log tbody tr').length === 10`)
 	at("audit")
 	eval[bool](t, ctx, `document.querySelectorAll('.log .more summary')[2].click() === undefined`)
 	until(t, ctx, `document.querySelectorAll('.log .line li').length === 3`)

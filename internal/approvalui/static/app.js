@@ -56,6 +56,14 @@ const cards = new Map(); // token → Card that waits, or was decided here and h
 const known = new Map(); // token → newest snapshot
 const page = {};
 
+// Cards beyond the first ones are built when they come near the window.
+const AT_ONCE = 30;
+const near = new IntersectionObserver((seen) => {
+  const come = seen.filter((e) => e.isIntersecting);
+  for (const e of come) { near.unobserve(e.target); cards.get(e.target.id.slice(5))?.build(); }
+  if (come.length) inert(); // buttons have appeared
+}, { rootMargin: '800px' });
+
 const app = {
   get server() { return server; },
   now: () => Date.now() + skew,
@@ -212,9 +220,9 @@ function take(c, old) {
   if (c.state === 'awaiting_approval') {
     if (card) { card.update(c); return; }
     if (!waits(c)) return;
-    card = new Card(c, app);
+    card = new Card(c, app, cards.size >= AT_ONCE);
     cards.set(t, card);
-    if (cards.size > 30) card.root.classList.add('lean'); // drawn when it comes into view
+    if (!card.built) near.observe(card.root);
     page.list.append(card.root);
     inert();
     if (page.drawn && !old) {
@@ -266,6 +274,7 @@ function shrink() {
 
 // draw sets everything that counts plans.
 function draw() {
+  if (!page.drawn) performance.mark('shown');
   page.drawn = true;
   const open = [...cards.values()].filter((c) => !c.result);
   const n = open.length;

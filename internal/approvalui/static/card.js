@@ -39,13 +39,39 @@ export function meta(c, server) {
 
 export class Card {
   // app: {server, ready(), person(), approve(card), reject(card, opener)}
-  constructor(c, app) {
+  constructor(c, app, lazy = false) {
     this.app = app;
+    this.built = false;
     this.sending = '';
     this.note = '';
     this.warned = false;
     this.life = 0;
     this.id = cardId(c.plan_token);
+    this.deed = c.render.sentence.deed;
+    this.root = el('article', { class: c.level === 'loud' ? 'card card-loud' : 'card', id: this.id, 'aria-labelledby': this.id + '-say', tabindex: -1 });
+    this.card = c;
+    if (lazy) {
+      this.root.classList.add('lean');
+      this.root.append(el('div', { class: 'facts' }, this.saying(c)));
+    } else {
+      this.build();
+    }
+  }
+
+  // saying is the header of a card: the sentence that names it.
+  saying(c, ...more) {
+    const s = c.render.sentence;
+    return el('header', null,
+      el('p', { class: 'kind' }, sign(s.sign), el('b', null, s.kind), el('span', null, 'arrived ', time(c.previewed_at)), more),
+      el('h2', { class: 'say', id: this.id + '-say' }, sentence(s.main), s.then && s.then.length > 0 && [' ', el('span', { class: 'then' }, sentence(s.then))]));
+  }
+
+  // build makes everything below the sentence. With hundreds of plans that waits until the card is near
+  // the window, or asked for: see TestThousandPlans.
+  build() {
+    if (this.built) return;
+    this.built = true;
+    const c = this.card;
     this.mini = el('span', { class: 'mini', 'aria-hidden': 'true' });
     this.asked = el('span');
     this.ago = el('span');
@@ -58,21 +84,18 @@ export class Card {
     this.sig = el('p', { class: 'sig' });
     this.err = el('p', { class: 'note-err', role: 'alert' });
     const s = c.render.sentence;
-    this.deed = s.deed;
     this.yesText = el('span');
     this.yes = el('button', { class: c.level === 'loud' ? 'btn btn-grave' : 'btn btn-yes', type: 'button', onclick: () => this.press('yes') }, this.yesText);
     this.no = el('button', { class: 'btn', type: 'button', onclick: () => this.press('no') }, el('span', null, icon('x'), 'Reject\u2026'));
     this.decide = el('div', { class: 'decide-in', role: 'group', 'aria-label': 'Decide: ' + s.deed },
-      this.clockBox, meta(c, app.server), this.why(c), this.field(c), el('div', { class: 'acts' }, this.yes, this.no), this.err, this.sig);
-    this.root = el('article', { class: c.level === 'loud' ? 'card card-loud' : 'card', id: this.id, 'aria-labelledby': this.id + '-say', tabindex: -1 },
+      this.clockBox, meta(c, this.app.server), this.why(c), this.field(c), el('div', { class: 'acts' }, this.yes, this.no), this.err, this.sig);
+    this.root.classList.remove('lean');
+    this.root.replaceChildren(...[
       c.band && el('p', { class: 'band' }, icon('stop'), el('span', null, el('strong', null, c.band.lead), ' ', sentence(c.band.text))),
       el('div', { class: 'card-grid' },
-        el('div', { class: 'facts' },
-          el('header', null,
-            el('p', { class: 'kind' }, sign(s.sign), el('b', null, s.kind), el('span', null, 'arrived ', time(c.previewed_at)), this.asked, this.mini),
-            el('h2', { class: 'say', id: this.id + '-say' }, sentence(s.main), s.then && s.then.length > 0 && [' ', el('span', { class: 'then' }, sentence(s.then))])),
+        el('div', { class: 'facts' }, this.saying(c, this.asked, this.mini),
           blast(c, this.ago), warnings(c, sentence), this.agentBox, samples(c), statement(c, false)),
-        el('div', { class: 'decide' }, this.decide)));
+        el('div', { class: 'decide' }, this.decide))].filter(Boolean));
     this.update(c);
   }
 
@@ -118,6 +141,7 @@ export class Card {
   // never changes; a join adds words, a count and time.
   update(c) {
     this.card = c;
+    if (!this.built) return;
     this.asked.textContent = c.preview_count > 1 ? `asked ${c.preview_count} times` : '';
     this.agentBox.replaceChildren(agent(c) || '');
     this.life = Math.max(c.expires_at - Math.max(c.previewed_at, this.app.now() - 1000), c.preview_count > 1 ? this.life : c.expires_at - c.previewed_at, 1);
@@ -128,7 +152,7 @@ export class Card {
   remaining() { return this.card.expires_at - this.app.now(); }
 
   tick() {
-    if (this.result) return;
+    if (this.result || !this.built) return;
     const ms = this.remaining();
     const soon = ms < 15000;
     const gone = !this.app.connected();
@@ -148,7 +172,7 @@ export class Card {
 
   // refresh sets what can be pressed. Inert is aria-disabled: the buttons stay in the tab order.
   refresh() {
-    if (this.result) return;
+    if (this.result || !this.built) return;
     const can = this.app.ready() && this.app.connected() && !this.sending && this.remaining() > 0;
     this.yes.setAttribute('aria-disabled', can && this.fits() ? 'false' : 'true');
     this.no.setAttribute('aria-disabled', can ? 'false' : 'true');
@@ -168,6 +192,7 @@ export class Card {
 
   // decided shows the outcome in the decide column; the card shrinks later, when nobody is on it.
   decided(c) {
+    this.build();
     const had = this.root.contains(document.activeElement);
     this.card = c;
     this.result = c.result;

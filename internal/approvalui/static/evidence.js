@@ -80,9 +80,10 @@ export function warnings(c, sentence) {
   }));
 }
 
-// scroll is a region that can be reached and scrolled by keyboard.
+// scroll can be reached and scrolled by keyboard. It is a group and no region: a landmark per table of
+// each card would bury the others.
 function scroll(label, table) {
-  return el('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: 0 }, table);
+  return el('div', { class: 'scroll', role: 'group', 'aria-label': label, tabindex: 0 }, table);
 }
 
 export function fold(summary, make) {

@@ -5,14 +5,17 @@ import { sign } from './card.js';
 
 const GROUP = 8; // plans
 
+// item is made once per card: what it says of the preview never changes.
 function item(card, inert) {
+  if (card.indexItem) return card.indexItem;
   const c = card.card;
   const flag = el('span', { class: 'flag' });
   if (c.level === 'loud') { flag.className = 'flag flag-loud'; flag.append(icon('stop'), c.blast_radius.unknown.length ? 'effect unknown' : 'loses data'); }
   if (c.level === 'check') { flag.className = 'flag flag-check'; flag.append(icon('tri'), 'check'); }
   card.indexTime = el('span', { class: 'left' }, left(card.remaining()));
-  return el('li', null, el('a', { href: '#' + card.id, onclick: (e) => { e.preventDefault(); card.root.scrollIntoView(); card.root.focus({ preventScroll: true }); inert(); } },
+  card.indexItem = el('li', null, el('a', { href: '#' + card.id, onclick: (e) => { e.preventDefault(); card.build(); card.root.scrollIntoView(); card.root.focus({ preventScroll: true }); inert(); } },
     sign(c.render.sentence.sign), el('span', { class: 't' }, sentence(c.render.sentence.index)), flag, card.indexTime));
+  return card.indexItem;
 }
 
 // rows is what the thresholds look at.

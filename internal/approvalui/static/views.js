@@ -45,7 +45,7 @@ export function make(app, page) {
     return [
       el('div', { class: 'head' }, el('h1', null, sentence(c.result ? c.result.head : s.main)), el('p', null, c.result ? sentence(c.result.body) : 'It waits for a decision.')),
       el('div', { class: 'chain' }, ...[steps(data.history), data.audit_note && el('p', { class: 'help' }, outside(data.audit_note)),
-        agent(c), samples(c), statement(c, true), meta(c, app.server)].filter(Boolean))];
+        el('h2', { class: 'vh' }, 'The plan'), agent(c), samples(c), statement(c, true), meta(c, app.server)].filter(Boolean))];
   }
 
   return {
