@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
 
 const (
@@ -49,12 +51,9 @@ func answers(pc *pgconn.PgConn) bool {
 	if conn.SetDeadline(time.Now().Add(answerWithin)) != nil {
 		return false
 	}
-	pipeline := pc.StartPipeline(context.Background())
-	syncErr := pipeline.Sync()
-	got, err := pipeline.GetResults()
-	closeErr := pipeline.Close()
-	_, synced := got.(*pgconn.PipelineSync)
-	return synced && errors.Join(syncErr, err, closeErr) == nil && conn.SetDeadline(time.Time{}) == nil
+	s := &Session{pc: pc, collector: &collector{}}
+	replies, err := s.Flush(context.Background(), wire.Segment{})
+	return err == nil && replies[0].TxStatus == 'I' && conn.SetDeadline(time.Time{}) == nil
 }
 
 // alive looks at an idle connection without a round trip. An idle socket has nothing to read; if
