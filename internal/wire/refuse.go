@@ -18,6 +18,9 @@ type RefuseOptions struct {
 	Cancelled bool
 	// TimeoutSetting and LockSetting name the configuration keys of the limits in force.
 	TimeoutSetting, LockSetting string
+	// HideValues leaves out what the server's sentence may repeat of rows: for statements that run with
+	// rights that are not the agent's. What the text itself holds at a known place stays.
+	HideValues bool
 }
 
 // maxMessage bounds what of the server's sentence goes to the agent; it may repeat a value of the
@@ -32,6 +35,9 @@ func Refuse(e *ServerError, o RefuseOptions) *refusal.Error {
 		o.Fallback = refusal.QueryFailed
 	}
 	code, hint := o.Fallback, ""
+	if o.HideValues {
+		e = withoutValues(e)
+	}
 	message := sentence(e)
 	switch {
 	case e.SQLState == "57014" && o.Cancelled:
@@ -132,4 +138,27 @@ func or(s, otherwise string) string {
 		return otherwise
 	}
 	return s
+}
+
+// withoutValues is e without what may be values of rows: everything from the first quote to the last, and
+// all of what a function or trigger says of itself. Errors of the text, which have a position, are the
+// agent's own words (manual, 55.8, field P). See TestRefuseHidesValues.
+func withoutValues(e *ServerError) *ServerError {
+	class := e.SQLState[:min(2, len(e.SQLState))]
+	if e.Position > 0 && class != "22" && class != "23" {
+		return e
+	}
+	c := *e
+	if class == "P0" {
+		c.Message = "A function or trigger refused it; what it says may hold values and is left out"
+		return &c
+	}
+	first, last := strings.IndexByte(c.Message, '"'), strings.LastIndexByte(c.Message, '"')
+	if first >= 0 && last > first {
+		c.Message = c.Message[:first] + `"…"` + c.Message[last+1:]
+	}
+	if c.Constraint != "" {
+		c.Message += " (constraint " + c.Constraint + ")"
+	}
+	return &c
 }

@@ -92,3 +92,23 @@ func TestRefuseSaysLittle(t *testing.T) {
 	r = wire.Refuse(&wire.ServerError{SQLState: "22P02", Message: "bad \xff byte"}, wire.RefuseOptions{})
 	require.True(t, utf8.ValidString(r.Message))
 }
+
+func TestRefuseHidesValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		e    wire.ServerError
+		want string
+	}{
+		{wire.ServerError{SQLState: "22P02", Message: `invalid input syntax for type integer: "a "quoted" secret"`}, `invalid input syntax for type integer: "…"`},
+		{wire.ServerError{SQLState: "22P02", Message: `invalid input syntax for type integer: "secret"`, Position: 7}, `type integer: "…"`},
+		{wire.ServerError{SQLState: "23514", Message: `check constraint "c" of relation "t" is violated by some row`, Constraint: "c"}, "(constraint c)"},
+		{wire.ServerError{SQLState: "P0001", Message: "it is secret"}, "left out"},
+		{wire.ServerError{SQLState: "42P01", Message: `relation "secret" does not exist`}, `relation "…" does not exist`},
+		{wire.ServerError{SQLState: "42P01", Message: `relation "typo" does not exist`, Position: 15}, `relation "typo" does not exist`},
+		{wire.ServerError{SQLState: "22012", Message: "division by zero"}, "division by zero"},
+	} {
+		got := wire.Refuse(&c.e, wire.RefuseOptions{HideValues: true})
+		require.Contains(t, got.Message, c.want)
+		require.NotContains(t, got.Message, "secret")
+	}
+}

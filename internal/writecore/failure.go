@@ -50,6 +50,10 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 			return notSeen(rest)
 		case "facts":
 			return notAsChecked(st, rest)
+		case "sources":
+			return refusal.New(refusal.TableNotAllowlisted,
+				"The migration reads "+rest+", which the readonly role may not read (or of which row security shows it only a part). Nothing was run.",
+				"Use sources that describe_schema shows and query can read, or ask the database owner for SELECT on them.")
 		case "sizes":
 			return w.tooLarge(st, rest)
 		case "named":
@@ -64,8 +68,14 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 	if r.Err.SQLState == "55P03" {
 		return w.lockTimeout(st, sc.blockers)
 	}
-	if r.Err.SQLState == "42501" && st.Class() == sqlguard.DDL {
-		return w.notOwner(r.Err)
+	if st.Class() == sqlguard.DDL {
+		switch r.Err.SQLState {
+		case "42501":
+			return w.notOwner(r.Err)
+		case "57014":
+			return refusal.New(refusal.StatementTimeout, fmt.Sprintf("The migration ran longer than %s allows and was stopped (SQLSTATE 57014). Nothing was changed.", sc.timeout),
+				"Do it in smaller steps that rewrite and scan nothing (NOT VALID and VALIDATE, a new column filled in batches), or ask the person who runs the server to raise that setting.")
+		}
 	}
 	if r.Err.SQLState == "25006" && ctx.Err() == nil && name != "run" {
 		return refusal.New(refusal.DatabaseUnavailable,
@@ -76,7 +86,7 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 	case "begin", "settings", "state", "baseline", "effects", "state after", "identity":
 		return fmt.Errorf("running the step %q: %w", name, r.Err)
 	}
-	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: sc.timeout})
+	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: sc.timeout, HideValues: st.Class() == sqlguard.DDL})
 }
 
 // lockTimeout names who was in the way (TestLockTimeoutNamesWhoBlocks).

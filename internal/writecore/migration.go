@@ -24,6 +24,9 @@ var columnsSQL string
 //go:embed sql/objects.sql
 var objectsSQL string
 
+//go:embed sql/sources.sql
+var sourcesSQL string
+
 //go:embed sql/locks.sql
 var locksSQL string
 
@@ -63,12 +66,15 @@ func existing(st *sqlguard.Statement) []uint32 {
 func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, limit int64, m string) {
 	oids := wire.OIDArray(existing(st))
 	relations := wire.Step{SQL: relationsSQL, Params: [][]byte{oids}}
-	columns := wire.Step{SQL: columnsSQL, Params: [][]byte{oids}}
+	columns := wire.Step{SQL: columnsSQL, Params: [][]byte{oids, strconv.AppendBool(nil, st.DDL().Cascade)}}
 	sc.Add("lock timeout", wire.Step{
 		SQL:    "SELECT pg_catalog.set_config('lock_timeout', $1::text, true)",
 		Params: [][]byte{strconv.AppendInt(nil, min(migrationLock, w.o.LockTimeout).Milliseconds(), 10)},
 	})
 	sc.Add("facts", wire.AssertFacts(st.Facts(), m))
+	if s, ok := w.sourcesStep(st, m); ok {
+		sc.Add("sources", s)
+	}
 	// "$user" in the search path is another schema for another role.
 	sc.Add("path", step(pinPathSQL))
 	if w.o.MigrationRole != "" {
@@ -84,7 +90,7 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, limit
 	for _, l := range holdStill(st) {
 		sc.Add("hold", l)
 	}
-	sc.Add("values", valuesStep(st)) // before the counters of scans are read
+	sc.Add("values", valuesStep(st, w.o.MaxPreviewBytes)) // before the counters of scans are read
 	sc.Add("definitions", definitions(st))
 	sc.Add("relations", relations)
 	sc.Add("objects", step(objectsSQL))
@@ -162,7 +168,7 @@ func (w *TwoPhaseWrite) compareMigration(p plan.Plan, wk *work, sc *script, repl
 	}
 	for _, l := range now.Lost {
 		was := slices.IndexFunc(approved.Lost, func(a plan.Lost) bool { return a.Relation == l.Relation && a.Column == l.Column })
-		if was < 0 || approved.Lost[was].NonNullValues < l.NonNullValues {
+		if was < 0 || approved.Lost[was].NonNullValues >= 0 && approved.Lost[was].NonNullValues < l.NonNullValues {
 			return rowsetChanged(fmt.Sprintf("%s values of %s.%s would be lost now, more than were rehearsed", digits(l.NonNullValues), l.Relation, l.Column))
 		}
 	}
@@ -268,7 +274,10 @@ const maxCounted = 1_000_000
 
 // valuesStep counts, before the statement and in its transaction, the non-null values of the columns that
 // the text names for dropping, and (under the column "*", up to maxCounted + 1) the rows of the tables.
-func valuesStep(st *sqlguard.Statement) wire.Step {
+//
+// Columns of tables larger than limit are not counted (-1): that would read the whole table under the lock.
+// Rows of a plain table are its own, not those of inheritance children, which stay.
+func valuesStep(st *sqlguard.Statement, limit int64) wire.Step {
 	var parts []string
 	for _, d := range st.DDL().Drops {
 		for _, t := range st.DDL().Writes {
@@ -277,11 +286,11 @@ func valuesStep(st *sqlguard.Statement) wire.Step {
 			}
 			switch {
 			case d.Column != "" && d.Type == "column" && (t.Kind == 'r' || t.Kind == 'p'):
-				parts = append(parts, fmt.Sprintf("SELECT %s::text, %s::text, pg_catalog.count(%s) FROM %s",
-					quoteLiteral(t.String()), quoteLiteral(d.Column), sqlguard.QuoteIdent(d.Column), t.String()))
+				parts = append(parts, fmt.Sprintf("SELECT %s::text, %s::text, CASE WHEN %s > %d THEN -1 ELSE (SELECT pg_catalog.count(%s) FROM %s) END",
+					quoteLiteral(t.String()), quoteLiteral(d.Column), sizeOf(t), limit, sqlguard.QuoteIdent(d.Column), t.String()))
 			case d.Column == "" && (t.Kind == 'r' || t.Kind == 'p'):
 				parts = append(parts, fmt.Sprintf("SELECT %s::text, '*'::text, (SELECT pg_catalog.count(*) FROM (SELECT 1 FROM %s LIMIT %d) sw_r)",
-					quoteLiteral(t.String()), t.String(), maxCounted+1))
+					quoteLiteral(t.String()), only(t), maxCounted+1))
 			}
 		}
 	}
@@ -289,6 +298,43 @@ func valuesStep(st *sqlguard.Statement) wire.Step {
 		return step("SELECT NULL::text, NULL::text, 0::bigint WHERE false")
 	}
 	return step(strings.Join(parts, " UNION ALL "))
+}
+
+// only names a table's own rows; a partitioned table has none of its own.
+func only(t sqlguard.Target) string {
+	if t.Kind == 'p' {
+		return t.String()
+	}
+	return "ONLY " + t.String()
+}
+
+// sizeOf is the size of a table with everything below it.
+func sizeOf(t sqlguard.Target) string {
+	if t.Kind == 'p' {
+		return fmt.Sprintf("(SELECT COALESCE(pg_catalog.sum(pg_catalog.pg_table_size(relid)), 0) FROM pg_catalog.pg_partition_tree(%d))", t.OID)
+	}
+	return fmt.Sprintf("pg_catalog.pg_table_size(%d)", t.OID)
+}
+
+// readsRows are the forms that take rows of their sources along.
+var readsRows = map[string]bool{"CREATE TABLE AS": true, "CREATE VIEW": true, "CREATE MATERIALIZED VIEW": true}
+
+// sourcesStep insists that the readonly role may itself read what the migration reads: the role it runs as
+// may read more, and neither the result nor an error about a value is a way around that. See
+// TestMigrationSourcesAreReadable.
+func (w *TwoPhaseWrite) sourcesStep(st *sqlguard.Statement, m string) (wire.Step, bool) {
+	var oids []uint32
+	for _, t := range st.DDL().Reads {
+		if t.OID != 0 {
+			oids = append(oids, t.OID)
+		}
+	}
+	if len(oids) == 0 || w.o.ReadonlyRole == "" {
+		return wire.Step{}, false
+	}
+	return wire.Step{SQL: sourcesSQL, Params: [][]byte{
+		wire.OIDArray(oids), text(w.o.ReadonlyRole), text(m), strconv.AppendBool(nil, readsRows[st.DDL().Form]),
+	}}, true
 }
 
 // quoteLiteral makes a string constant (manual, 4.1.2.1), independent of standard_conforming_strings.

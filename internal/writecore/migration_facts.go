@@ -53,12 +53,18 @@ func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts
 	f.DurationMS = float64(int64((t1-t0)*1000)) / 1000
 
 	f.Locks = strongestLocks(get("locks"), before, f.DurationMS)
+	names := map[string]bool{}
+	for _, a := range after {
+		names[a.name] = true
+	}
 	for _, oid := range sortedOIDs(before) {
 		b := before[oid]
 		a, still := after[oid]
 		switch {
 		case !still && b.table != 0 && gone(before, after, b.table):
 			// An index that goes with its table needs no line of its own.
+		case !still && b.table != 0 && names[b.name]:
+			f.Rewrites = append(f.Rewrites, b.name) // an index that was made anew
 		case !still:
 			f.Drops = append(f.Drops, plan.Drop{Type: kindNames[b.kind], Name: b.name})
 		case a.scans > b.scans && a.node == b.node:
@@ -135,12 +141,12 @@ func strongestLocks(locks wire.Result, before map[int64]rel, held float64) []pla
 func droppedObjects(was, is wire.Result, before, after map[int64]rel) []plan.Drop {
 	still := map[string]bool{}
 	for i := range is.Rows {
-		still[cell(is, i, 0)+cell(is, i, 1)] = true
+		still[cell(is, i, 0)+" "+cell(is, i, 1)], still[cell(is, i, 0)+"="+cell(is, i, 4)] = true, true
 	}
 	var out []plan.Drop
 	for i := range was.Rows {
 		table, _ := strconv.ParseInt(cell(was, i, 3), 10, 64)
-		if still[cell(was, i, 0)+cell(was, i, 1)] || gone(before, after, table) { // what goes with its table needs no line of its own
+		if still[cell(was, i, 0)+" "+cell(was, i, 1)] || still[cell(was, i, 0)+"="+cell(was, i, 4)] || gone(before, after, table) { // what goes with its table needs no line of its own
 			continue
 		}
 		out = append(out, plan.Drop{Type: cell(was, i, 0), Name: cell(was, i, 2)})
@@ -171,6 +177,9 @@ func (w *TwoPhaseWrite) migrationWarnings(st *sqlguard.Statement, f plan.Facts, 
 		out = append(out, plan.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
 	}
 	for _, l := range f.Lost {
+		if l.NonNullValues < 0 {
+			warn(plan.WarnDataLost, "The values of the column %s of %s are lost; the table is too large to count them.", sqlguard.QuoteIdent(l.Column), l.Relation)
+		}
 		if l.NonNullValues > 0 {
 			warn(plan.WarnDataLost, "%s values of the column %s of %s are lost.", digits(l.NonNullValues), sqlguard.QuoteIdent(l.Column), l.Relation)
 		}
@@ -185,6 +194,8 @@ func (w *TwoPhaseWrite) migrationWarnings(st *sqlguard.Statement, f plan.Facts, 
 			warn(plan.WarnDataLost, "The %s %s is dropped with more than %s rows.", d.Type, d.Name, digits(maxCounted))
 		case counted && n > 0:
 			warn(plan.WarnDataLost, "The %s %s is dropped with its %s rows.", d.Type, d.Name, digits(n))
+		case d.Type == "column" && !namedByText(st, d):
+			warn(plan.WarnDataLost, "The column %s is dropped with all its values.", d.Name)
 		case !counted && (d.Type == "table" || d.Type == "materialized view"):
 			warn(plan.WarnDataLost, "The %s %s is dropped with all its rows.", d.Type, d.Name)
 		}

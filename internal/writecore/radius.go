@@ -2,6 +2,7 @@ package writecore
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -74,6 +75,28 @@ func baselineOf(r wire.Result) map[uint32][3]int64 {
 	return out
 }
 
+// foldIntoTarget makes a target that is itself a partition the root of what lies below it: what the
+// statement names is what is shown, not the table above it.
+func foldIntoTarget(st *sqlguard.Statement, effects []effect) []effect {
+	target := st.Target()
+	above := uint32(0)
+	for _, e := range effects {
+		if e.oid == target.OID && e.root != target.OID {
+			above = e.root
+		}
+	}
+	if above == 0 {
+		return effects
+	}
+	out := slices.Clone(effects)
+	for i, e := range out {
+		if e.root == above && (e.oid == target.OID || target.Kind == 'p' && slices.Contains(st.LockClosure(), e.oid)) {
+			out[i].root, out[i].rootSchema, out[i].rootName, out[i].estimate = target.OID, target.Schema, target.Name, target.RowsEstimate
+		}
+	}
+	return out
+}
+
 // radius folds effects into the blast radius: partitions into their root, the target first, then by
 // count. affected is what came back from RETURNING; tracked is the track_counts setting.
 // It also returns the changed tables, other than the target, as (schema, name).
@@ -86,6 +109,7 @@ func radius(st *sqlguard.Statement, effects []effect, base map[uint32][3]int64, 
 	byRoot := map[uint32]*plan.Table{}
 	targets := map[uint32]sqlguard.Target{}
 	unknown := map[string]bool{}
+	effects = foldIntoTarget(st, effects)
 	if !tracked {
 		unknown["track_counts is off"] = true
 	}
@@ -109,6 +133,9 @@ func radius(st *sqlguard.Statement, effects []effect, base map[uint32][3]int64, 
 		t := byRoot[e.root]
 		if t == nil {
 			t = &plan.Table{OID: e.root, Name: sqlguard.QuoteName(e.rootSchema, e.rootName), Named: named[e.root], RowsEstimate: e.estimate}
+			if e.persistence == "t" { // made anew in each run: it has its name only
+				t.OID, t.Name = 0, sqlguard.QuoteName("pg_temp", e.rootName)
+			}
 			switch {
 			case t.Named:
 			case e.byKey:

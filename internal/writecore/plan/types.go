@@ -159,7 +159,7 @@ type Drop struct {
 	Name string `json:"name"`
 }
 
-// Lost counts the values that go with a dropped column.
+// Lost counts the values that go with a dropped column; -1 = not counted, the table is too large for it.
 type Lost struct {
 	Relation      string `json:"relation"`
 	Column        string `json:"column"`
