@@ -144,12 +144,11 @@ func or(s, otherwise string) string {
 // all of what a function or trigger says of itself. Errors of the text, which have a position, are the
 // agent's own words (manual, 55.8, field P). See TestRefuseHidesValues.
 func withoutValues(e *ServerError) *ServerError {
-	class := e.SQLState[:min(2, len(e.SQLState))]
-	if e.Position > 0 && class != "22" && class != "23" {
+	if e.Position > 0 {
 		return e
 	}
 	c := *e
-	if class == "P0" {
+	if strings.HasPrefix(e.SQLState, "P0") {
 		c.Message = "A function or trigger refused it; what it says may hold values and is left out"
 		return &c
 	}

@@ -100,7 +100,7 @@ func TestRefuseHidesValues(t *testing.T) {
 		want string
 	}{
 		{wire.ServerError{SQLState: "22P02", Message: `invalid input syntax for type integer: "a "quoted" secret"`}, `invalid input syntax for type integer: "…"`},
-		{wire.ServerError{SQLState: "22P02", Message: `invalid input syntax for type integer: "secret"`, Position: 7}, `type integer: "…"`},
+		{wire.ServerError{SQLState: "22P02", Message: `invalid input syntax for type integer: "abc"`, Position: 7}, `type integer: "abc"`},
 		{wire.ServerError{SQLState: "23514", Message: `check constraint "c" of relation "t" is violated by some row`, Constraint: "c"}, "(constraint c)"},
 		{wire.ServerError{SQLState: "P0001", Message: "it is secret"}, "left out"},
 		{wire.ServerError{SQLState: "42P01", Message: `relation "secret" does not exist`}, `relation "…" does not exist`},
