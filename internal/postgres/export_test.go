@@ -70,3 +70,6 @@ func (s *Session) Printed(ctx context.Context, sql string, params [][]byte) (wir
 func (s *Session) FlushRows(ctx context.Context, segments []wire.Segment, row func()) ([]wire.Reply, error) {
 	return s.flush(ctx, segments, func(int, int, []wire.Column, [][]byte) { row() })
 }
+
+// AskAlways makes every idle connection be asked whether it is there before it is used, however short it was idle.
+func (p *Pool) AskAlways() { p.quiet = 0 }

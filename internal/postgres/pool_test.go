@@ -38,6 +38,37 @@ func TestAcquireSkipsKilledConnections(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A connection that answers when it is asked is used on, and one that is silent is given up with all that are idle.
+func TestIdleConnectionsAreAsked(t *testing.T) {
+	t.Parallel()
+	b, r, _ := tapped(t)
+	b.Readonly().AskAlways()
+	pids := func() map[string]bool {
+		out := map[string]bool{}
+		var held []*postgres.Session
+		for range 3 {
+			s := acquire(t, b.Readonly())
+			held = append(held, s)
+			replies, err := s.Flush(t.Context(), seg("SELECT pg_backend_pid()"))
+			require.NoError(t, err)
+			out[string(replies[0].Results[0].Rows[0][0])] = true
+		}
+		for _, s := range held {
+			s.Release()
+		}
+		return out
+	}
+	first := pids()
+	require.Len(t, first, 3)
+	require.Equal(t, first, pids())
+	r.mute()
+	began := time.Now()
+	for pid := range pids() {
+		require.NotContains(t, first, pid)
+	}
+	require.Less(t, time.Since(began), 5*time.Second, "each of the three was waited for")
+}
+
 // A connection cut without a goodbye is found dead as well, or retried where that is safe.
 func TestReadsSurviveACutConnection(t *testing.T) {
 	t.Parallel()

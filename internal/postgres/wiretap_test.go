@@ -25,6 +25,7 @@ type wiretap struct {
 	trips   int      // times the client sent something after the server had answered
 	answers bool
 	conns   []net.Conn
+	muted   map[net.Conn]bool
 }
 
 // tap reroutes a connection string through a wiretap.
@@ -73,6 +74,16 @@ func (w *wiretap) cut() {
 	}
 }
 
+// mute loses from now on what the server says on the connections that exist, without a goodbye.
+func (w *wiretap) mute() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.muted = map[net.Conn]bool{}
+	for _, c := range w.conns {
+		w.muted[c] = true
+	}
+}
+
 func (w *wiretap) fromServer(client, server net.Conn) {
 	defer client.Close()
 	buf := make([]byte, 1<<20)
@@ -81,7 +92,11 @@ func (w *wiretap) fromServer(client, server net.Conn) {
 		if n > 0 {
 			w.mu.Lock()
 			w.answers = true
+			muted := w.muted[server]
 			w.mu.Unlock()
+			if muted {
+				continue
+			}
 			if _, err := client.Write(buf[:n]); err != nil {
 				return
 			}
