@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -281,4 +282,24 @@ func TestFieldGWhatHappenedIsFound(t *testing.T) {
 	require.Contains(t, string(c.body), "GRANT SELECT ON mcp_audit.log")
 	require.False(t, strings.Contains(string(c.body), "SQLSTATE"))
 	require.Equal(t, http.StatusOK, s.get("/api/plans/"+done.Token).status)
+}
+
+// The agent's call that waits is answered as soon as the person has pressed the button: nothing polls.
+// The figure is printed; the bound is wide, since the machine may be busy and the program is built with the race detector.
+func TestFieldGApprovalIsQuick(t *testing.T) {
+	t.Parallel()
+	s := start(t, world(t), everyPlanWaits())
+	var took []time.Duration
+	for i := range 15 {
+		p := s.preview("update_rows", args{"table": "app.item", "set": map[string]any{"qty": i + 100}, "where": "id = $1", "params": []any{1}, "reason": "t"})
+		waits := s.begin("execute_plan", p.echo())
+		eventually(t, "the call waits", func() bool { return strings.Contains(string(s.get("/api/plans").body), p.Token) && !waits.answered() })
+		began := time.Now()
+		s.approve(p.Token)
+		waits.reply().ok(t, &executed{})
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	t.Logf("approve to execute_plan answering: median %s, fastest %s, slowest %s of %d", took[len(took)/2], took[0], took[len(took)-1], len(took))
+	require.Less(t, took[0], time.Second)
 }

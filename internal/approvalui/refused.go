@@ -19,10 +19,11 @@ const (
 
 // refusedKinds are the refusals that a person should see, and which wall the agent ran into. What is
 // not here is no wall: a plan's own life, a database that is down, a failing statement.
+// Codes that nothing raises yet stand as text.
 var refusedKinds = map[refusal.Code]string{
 	refusal.HardMaxRowsExceeded: "limit", refusal.TooManyPlans: "limit", refusal.TooManyWaiting: "limit", refusal.MigrationTooLarge: "limit",
-	refusal.MigrationBusy: "limit", refusal.RuleDenied: "limit", refusal.ApprovalUnavailable: "limit",
-	refusal.TableNotWritable: "allowlist", refusal.TableNotAllowlisted: "allowlist", refusal.MaskedColumn: "allowlist", refusal.ToolDisabled: "allowlist",
+	refusal.MigrationBusy: "limit", "RULE_DENIED": "limit", refusal.ApprovalUnavailable: "limit",
+	refusal.TableNotWritable: "allowlist", refusal.TableNotAllowlisted: "allowlist", "MASKED_COLUMN": "allowlist", "TOOL_DISABLED": "allowlist",
 	refusal.NoWhereClause: "guard", refusal.InvalidTableName: "guard", refusal.InvalidInput: "guard", refusal.InvalidArguments: "guard",
 	refusal.MissingReason: "guard", refusal.EmptyStatement: "guard", refusal.MultiStatement: "guard", refusal.NotSelect: "guard",
 	refusal.FunctionNotAllowed: "guard", refusal.UnsupportedMigration: "guard",

@@ -68,7 +68,7 @@ func walk(t *testing.T, b *bundle, at func(name string)) {
 	require.NoError(t, err)
 	until(t, ctx, `document.querySelector('.decided .outcome') !== null`)
 	shoot(t, ctx, "decided-in-place")
-	until(t, ctx, `document.querySelector('.receipt-new') !== null`)
+	until(t, ctx, `document.querySelector('.receipt-new') !== null && document.querySelector('.decided') === null`)
 	at("decided")
 	run, err := b.store.Begin(done.Token, planEcho(done))
 	require.NoError(t, err)
