@@ -30,8 +30,8 @@ const (
 	MaxLength = 100
 )
 
-// The cost of new hashes: the second recommendation of RFC 9106, section 4, on one lane. 64 MiB and
-// about a fifth of a second for each try.
+// The cost of new hashes: the second recommendation of RFC 9106, section 4, on one lane. 64 MiB and a few
+// tenths of a second for each try.
 const (
 	memory = 64 << 10 // KiB
 	passes = 3
