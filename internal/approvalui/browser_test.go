@@ -65,7 +65,8 @@ func look(t *testing.T, ctx context.Context, width int64, scheme string) {
 			forced, scheme = "active", "dark"
 		}
 		_, err := cdp.Call(ctx, tg, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: scheme}, {Name: "forced-colors", Value: forced},
+			{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "forced-colors", Value: forced},
 			{Name: "prefers-reduced-motion", Value: "reduce"}, // a colour on its way to another one is neither
 		}})
 		return chromedp.Void{}, err

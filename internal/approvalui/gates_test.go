@@ -40,6 +40,7 @@ func routes(token plan.Token) []struct {
 		{"GET", "/api/history", false},
 		{"GET", "/api/events", false},
 		{"GET", "/api/audit", false},
+		{"GET", "/api/refusals", false},
 		{"GET", "/api/servers", false},
 		{"POST", "/api/servers/open", false},
 		{"POST", "/api/name", false},

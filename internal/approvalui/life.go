@@ -124,6 +124,7 @@ func failedStep(r TrailRow) Text {
 		return Text{strong("Expired"), words(", nothing changed")}
 	case refusal.SupersededPlan:
 		return Text{strong("Replaced"), words(" by a newer plan")}
+	default: // the code says it
 	}
 	if r.Tool == "execute_plan" || r.Event == "execute_plan" {
 		return Text{strong("Not run"), words(": the agent tried, "), code(r.ErrorCode)}

@@ -3,6 +3,7 @@ package approvalui
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -98,8 +99,8 @@ func (l *Refusals) List() []Refused {
 	defer l.mu.Unlock()
 	l.sweep()
 	out := make([]Refused, 0, len(l.list))
-	for i := len(l.list) - 1; i >= 0; i-- {
-		out = append(out, l.list[i])
+	for _, r := range slices.Backward(l.list) {
+		out = append(out, r)
 	}
 	return out
 }
