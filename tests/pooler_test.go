@@ -58,10 +58,9 @@ func (m *mixed) call(t *testing.T, db *pgtemp.DB, s *server, n int) {
 	case 7:
 		r := s.patient("query", args{"statement": "SELECT 1 / (count(*) - count(*)) FROM app.item", "reason": "t"})
 		r.refused(t, refusal.QueryFailed)
-	case 8: // what would stay in the session; the guard may refuse it
-		for _, leak := range []string{"SELECT pg_advisory_lock(4711)", "SELECT set_config('work_mem', '77MB', false)"} {
-			s.call("query", args{"statement": leak, "reason": "t"})
-		}
+	case 8: // what stays in a session unless it is taken back
+		ok("query", args{"statement": "SELECT app.leaks(" + strconv.Itoa(n) + ")", "reason": "t"})
+		ok("update_rows", args{"table": "app.item", "set": args{"name": "x"}, "where": "id = 50 AND app.leaks($1) > 0", "params": []any{n}, "reason": "t"})
 	case 9: // a client that gives up
 		p := s.begin("query", args{"statement": "SELECT pg_sleep(30)", "reason": "t"})
 		eventually(t, "it runs", func() bool {
@@ -89,10 +88,14 @@ func TestPoolerMixedCalls(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			db := world(t)
+			db.Exec(t, `CREATE FUNCTION app.leaks(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+				PERFORM pg_advisory_lock_shared(n), set_config('work_mem', '77MB', false);
+				EXECUTE 'PREPARE leak_' || n || '_' || (random() * 1e9)::int || ' AS SELECT 1';
+				RETURN 1; END $$`)
 			b := newBouncer(t, db, mode)
 			s := b.serve(t, options{config: map[string]any{
 				"database": map[string]any{"maxConnections": connections},
-				"query":    map[string]any{"statementTimeoutMs": 60_000},
+				"query":    map[string]any{"statementTimeoutMs": 60_000, "allowFunctions": []string{"app.leaks"}},
 			}})
 			var m mixed
 			var all sync.WaitGroup
