@@ -182,12 +182,14 @@ const rehearsalsPerMinute = 6
 // rehearsals holds when the last ones began.
 type rehearsals struct{ began []time.Time }
 
-// another takes a place, or says how long there is none. The caller makes one call at a time.
-func (r *rehearsals) another(now time.Time, perMinute int) (wait time.Duration, ok bool) {
+// room tells whether another may run, or how long not. Callers come one at a time.
+func (r *rehearsals) room(now time.Time, perMinute int) (wait time.Duration, ok bool) {
 	r.began = slices.DeleteFunc(r.began, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 	if len(r.began) >= perMinute {
 		return time.Minute - now.Sub(r.began[0]), false
 	}
-	r.began = append(r.began, now)
 	return 0, true
 }
+
+// add notes one that ran.
+func (r *rehearsals) add(began time.Time) { r.began = append(r.began, began) }

@@ -123,7 +123,11 @@ func TestMigrationTooLarge(t *testing.T) {
 
 func TestRehearsalsPerMinute(t *testing.T) {
 	t.Parallel()
-	b := setup(t, tinySQL, func(o *writecore.Options) { o.RehearsalsPerMinute = 0 })
+	b := setup(t, tinySQL, func(o *writecore.Options) { o.RehearsalsPerMinute, o.MaxPreviewBytes = 0, 0 })
+	for range 8 { // what is refused before it holds a lock does not count
+		_, err := b.migrate("ALTER TABLE app.t ALTER COLUMN v TYPE bigint")
+		requireCode(t, err, refusal.MigrationTooLarge)
+	}
 	for range 6 {
 		_, err := b.migrate("ALTER TABLE app.t ADD COLUMN x int")
 		require.NoError(t, err)

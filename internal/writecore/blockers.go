@@ -23,7 +23,9 @@ const blockersTimeout = time.Second
 // once the lock timeout has struck it is too late. The first look is after half the lock timeout, and the
 // next ones as long after each other, so that every wait that times out is met at least once and a
 // statement that waits for nobody costs a timer.
-func (w *TwoPhaseWrite) watch(ctx context.Context, pid uint32) (stop func() []blocker) {
+//
+// One look at a time for the whole core, however many wait: a look takes a connection from those who work.
+func (w *TwoPhaseWrite) watch(ctx context.Context, pid uint32, lock time.Duration) (stop func() []blocker) {
 	if pid == 0 {
 		return func() []blocker { return nil }
 	}
@@ -33,7 +35,7 @@ func (w *TwoPhaseWrite) watch(ctx context.Context, pid uint32) (stop func() []bl
 		done  sync.WaitGroup
 	)
 	done.Go(func() {
-		t := time.NewTicker(max(min(w.o.LockTimeout, migrationLock)/2, time.Millisecond))
+		t := time.NewTicker(max(lock/2, time.Millisecond))
 		defer t.Stop()
 		for {
 			select {
@@ -57,6 +59,12 @@ func (w *TwoPhaseWrite) watch(ctx context.Context, pid uint32) (stop func() []bl
 type blocker struct{ pid, open, query string }
 
 func (w *TwoPhaseWrite) blockers(ctx context.Context, pid uint32) []blocker {
+	select {
+	case w.looking <- struct{}{}:
+		defer func() { <-w.looking }()
+	default:
+		return nil // somebody looks already: the next tick is soon enough
+	}
 	ctx, cancel := context.WithTimeout(ctx, blockersTimeout)
 	defer cancel()
 	s, err := w.o.Acquire(ctx)

@@ -27,6 +27,12 @@ var objectsSQL string
 //go:embed sql/sources.sql
 var sourcesSQL string
 
+//go:embed sql/pin_path.sql
+var pinPathSQL string
+
+//go:embed sql/unreadable.sql
+var unreadableSQL string
+
 //go:embed sql/locks.sql
 var locksSQL string
 
@@ -67,6 +73,7 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, limit
 	oids := wire.OIDArray(existing(st))
 	relations := wire.Step{SQL: relationsSQL, Params: [][]byte{oids}}
 	columns := wire.Step{SQL: columnsSQL, Params: [][]byte{oids, strconv.AppendBool(nil, st.DDL().Cascade)}}
+	sc.lock = migrationLock
 	sc.Add("lock timeout", wire.Step{
 		SQL:    "SELECT pg_catalog.set_config('lock_timeout', $1::text, true)",
 		Params: [][]byte{strconv.AppendInt(nil, min(migrationLock, w.o.LockTimeout).Milliseconds(), 10)},
@@ -107,9 +114,6 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, limit
 	sc.Add("unreadable", w.unreadableStep())
 	sc.Add("state after", step(stateSQL))
 }
-
-const pinPathSQL = `SELECT pg_catalog.set_config('search_path', COALESCE((SELECT pg_catalog.string_agg(pg_catalog.quote_ident(s.name), ', ' ORDER BY s.ord)
-  FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) WITH ORDINALITY s(name, ord)), ''), true)`
 
 // holdStill locks the tables that something is dropped from or that are dropped, as the statement itself
 // will, before their values are counted: what is counted is then what is lost.
@@ -221,7 +225,7 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	default:
 		return pv, false, refusal.New(refusal.MigrationBusy, "Another migration is being rehearsed.", "Try again in a few seconds.")
 	}
-	if wait, ok := w.rehearsed.another(time.Now(), w.o.RehearsalsPerMinute); !ok {
+	if wait, ok := w.rehearsed.room(time.Now(), w.o.RehearsalsPerMinute); !ok {
 		return pv, false, refusal.New(refusal.MigrationBusy,
 			fmt.Sprintf("%d migrations were rehearsed within the last minute, and each takes strong locks.", w.o.RehearsalsPerMinute),
 			fmt.Sprintf("Wait %d s, then preview again.", int(wait.Seconds())+1))
@@ -231,7 +235,11 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	sc.Add("begin", begin(false))
 	sc.Add("settings", settings(s, w.o.PreviewLock, w.o.LockTimeout, m))
 	w.migrationSteps(&sc, st, w.o.MaxPreviewBytes, m)
+	began := time.Now()
 	reply, err := w.send(ctx, s, &sc, true)
+	if err != nil || reply.Err == nil || sc.reached(reply, "values") { // from there on it holds locks; a connection that was lost may have
+		w.rehearsed.add(began)
+	}
 	if err != nil {
 		return pv, false, err
 	}
@@ -349,11 +357,7 @@ func quoteLiteral(s string) string {
 // unreadableStep lists tables and views outside the system's schemas that the readonly role may not read.
 func (w *TwoPhaseWrite) unreadableStep() wire.Step {
 	return wire.Step{
-		SQL: `SELECT c.oid, n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'v', 'm') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%'
-  AND EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = $1::text
-    AND NOT (pg_catalog.has_schema_privilege(r.oid, n.oid, 'USAGE') AND pg_catalog.has_table_privilege(r.oid, c.oid, 'SELECT')))
-  AND pg_catalog.age(c.xmin) = 0`,
+		SQL:    unreadableSQL,
 		Params: [][]byte{text(w.o.ReadonlyRole)},
 	}
 }

@@ -222,6 +222,9 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 	sc.Add("state", step(stateSQL))
 	guardSteps(&sc, st, m)
 	unstableProbe := st.Class() != sqlguard.Insert && st.UnstableWhere()
+	if !unstableProbe && s.ServerVersion() < pg15 {
+		sc.Add("baseline", step(baselineSQL)) // before the probe, as at execute
+	}
 	if st.Class() != sqlguard.Insert {
 		if unstableProbe {
 			sc.Add("savepoint", savepointProbe)
@@ -231,8 +234,7 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 			sc.Add("undo", undoProbe)
 		}
 	}
-	// What the condition's functions did in the probe was undone but is still counted.
-	if unstableProbe || s.ServerVersion() < pg15 {
+	if unstableProbe { // what the condition's functions did in the probe was undone but is still counted
 		sc.Add("baseline", step(baselineSQL))
 	}
 	runStep, shape := run(st, params, columnNames(st.Target()))

@@ -2,7 +2,7 @@ package writecore
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
@@ -100,8 +100,10 @@ func (w *TwoPhaseWrite) settleLater(ctx context.Context, token plan.Token) findi
 	f := w.ask(ctx, token, mark)
 	switch f.verdict {
 	case committed:
-		var n int64
-		_, _ = fmt.Sscan(f.rows, &n) // without a row the number is not known
+		n, err := strconv.ParseInt(f.rows, 10, 64)
+		if err != nil {
+			n = -1 // committed without a row: the number is not known
+		}
 		w.o.Store.Settle(token, true, n, time.Now())
 	case absent:
 		w.o.Store.Settle(token, false, 0, time.Now())

@@ -19,9 +19,14 @@ type script struct {
 	wire.Script
 	// timeout names the setting that bounds the statement, for the refusal that says so.
 	timeout string
+	// lock bounds the waits for locks where that is less than the setting.
+	lock time.Duration
 	// blockers are who was seen in its way.
 	blockers []blocker
 }
+
+// reached tells whether everything before the step went through.
+func (s *script) reached(r wire.Reply, name string) bool { return len(r.Results) >= s.Index(name) }
 
 // cell is the text of one value, "" for NULL or a missing one.
 func cell(r wire.Result, row, col int) string {
@@ -114,7 +119,11 @@ func (w *TwoPhaseWrite) send(ctx context.Context, s Session, sc *script, end boo
 	if end {
 		segments = append(segments, closing(s.ServerVersion())...)
 	}
-	stop := w.watch(ctx, s.PID())
+	lock := w.o.LockTimeout
+	if sc.lock > 0 {
+		lock = min(lock, sc.lock)
+	}
+	stop := w.watch(ctx, s.PID(), lock)
 	replies, err := s.Flush(ctx, segments...)
 	sc.blockers = stop()
 	if err != nil {

@@ -109,6 +109,7 @@ type TwoPhaseWrite struct {
 	o       Options
 	waiting chan struct{}
 	ddl     chan struct{} // one rehearsal of a migration at a time
+	looking chan struct{} // one look for who blocks at a time
 	// rehearsed belongs to whoever holds ddl.
 	rehearsed rehearsals
 	deciding  deciding
@@ -135,6 +136,7 @@ func New(o Options) *TwoPhaseWrite {
 		o:       o,
 		waiting: make(chan struct{}, o.MaxWaiting),
 		ddl:     make(chan struct{}, 1),
+		looking: make(chan struct{}, 1),
 	}
 }
 

@@ -53,7 +53,11 @@ func gate(p *Plan, known bool, now time.Time, given *echo) error {
 		return refusal.New(refusal.SupersededPlan, "This plan was replaced: the same statement was previewed again and met other rows.",
 			fmt.Sprintf("Execute the newer plan instead (plan_token %q), or preview again.", p.SupersededBy))
 	case Executed:
-		return UsedTokenError(stamp(p.ExecutedAt), strconv.FormatInt(p.ExecutedRows, 10))
+		rows := ""
+		if p.ExecutedRows >= 0 {
+			rows = strconv.FormatInt(p.ExecutedRows, 10)
+		}
+		return UsedTokenError(stamp(p.ExecutedAt), rows)
 	case Executing:
 		return refusal.New(refusal.AlreadyExecuting, "Another call is executing this plan right now.",
 			"Wait for that call's answer, or call execute_plan again in a few seconds: USED_TOKEN then means that it was committed.")

@@ -126,8 +126,10 @@ func (s *Store) create(p Preview, fingerprint Fingerprint, needsApproval bool) (
 		if !e.open() {
 			continue
 		}
-		open++
 		if e.plan.Fingerprint != fingerprint {
+			if !e.plan.Restored { // one that nobody sees takes nobody's place
+				open++
+			}
 			continue
 		}
 		if repeats(&e.plan, &p, needsApproval) {
@@ -138,7 +140,7 @@ func (s *Store) create(p Preview, fingerprint Fingerprint, needsApproval bool) (
 		}
 		others = append(others, e)
 	}
-	if open-len(others) >= s.o.MaxOpen {
+	if open >= s.o.MaxOpen { // those of the same text make room
 		return Plan{}, false, nil, s.tooMany()
 	}
 

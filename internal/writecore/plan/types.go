@@ -212,7 +212,7 @@ type Plan struct {
 	Decision *Decision // approval or rejection
 	// Result of an execute: rows and when; or the code it stopped with.
 	ExecutedAt   time.Time
-	ExecutedRows int64
+	ExecutedRows int64 // -1 = not known: committed without its row in the ledger
 	StopCode     string
 	StopMessage  string
 	SupersededBy Token
