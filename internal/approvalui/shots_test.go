@@ -132,9 +132,34 @@ const fits = `(() => {
   return bad.slice(0, 8).join('\n');
 })()`
 
+// pale lists the texts whose contrast with what is painted below them is under 4.5. It also sees those
+// that axe leaves undecided; buttons that cannot be pressed are held to it too.
+const pale = `(() => {
+  const g = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
+  const seen = new Map();
+  const rgba = (c) => {
+    if (!seen.has(c)) { g.clearRect(0, 0, 1, 1); g.fillStyle = c; g.fillRect(0, 0, 1, 1); seen.set(c, [...g.getImageData(0, 0, 1, 1).data].map((x) => x / 255)); }
+    return seen.get(c);
+  };
+  const over = (a, b) => a.slice(0, 3).map((x, i) => x * a[3] + b[i] * (1 - a[3]));
+  const light = (c) => { const [r, q, b] = c.map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)); return 0.2126 * r + 0.7152 * q + 0.0722 * b; };
+  const below = (e) => (e ? over(rgba(getComputedStyle(e).backgroundColor), below(e.tagName === 'DIALOG' ? null : e.parentElement)) : [1, 1, 1]);
+  const bad = new Set();
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+    const e = n.parentElement;
+    if (!n.data.trim() || !e.checkVisibility() || e.closest('.vh, .skip, noscript, option')) continue;
+    const back = below(e);
+    const [a, b] = [light(over(rgba(getComputedStyle(e).color), back)), light(back)].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) bad.add(ratio.toFixed(2) + ': ' + e.tagName + '.' + e.className + ' ' + n.data.trim().slice(0, 40));
+  }
+  return [...bad].slice(0, 8).join('\n');
+})()`
+
 // TestPageFitsItsWindow looks at every state in both schemes, at 360 and 320 px, at 200 % (a window of
 // half the width), with text alone twice as large, and in forced colours: nothing may be wider than the
-// window or cut off. With SW_SCREENSHOTS it leaves the pictures.
+// window, cut off, or pale. With SW_SCREENSHOTS it leaves the pictures.
 func TestPageFitsItsWindow(t *testing.T) {
 	b := gallery(t)
 	ctx := b.browse()
@@ -147,8 +172,12 @@ func TestPageFitsItsWindow(t *testing.T) {
 			look(t, ctx, at.width, at.scheme)
 			shoot(t, ctx, name+at.tail)
 			require.Empty(t, eval[string](t, ctx, fits), name+at.tail)
+			if at.width == 1280 {
+				require.Empty(t, eval[string](t, ctx, pale), name+at.tail)
+			}
 		}
 		look(t, ctx, 1280, "forced")
+		require.Empty(t, eval[string](t, ctx, pale), name+" in forced colours")
 		shoot(t, ctx, name+"-forced")
 		look(t, ctx, 1280, "light")
 		eval[bool](t, ctx, largeText)
