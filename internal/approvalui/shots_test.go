@@ -121,6 +121,9 @@ const fits = `(() => {
     const s = getComputedStyle(e);
     if ((s.overflowX === 'hidden' || s.overflowX === 'clip') && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1)) bad.push('cut: ' + what(e));
   }
+  for (const e of document.querySelectorAll('.blast td, .blast th, .btn, .meta dd, .index .t, .clock b')) {
+    if (!e.closest(skip) && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) bad.push('wider than its place: ' + what(e));
+  }
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   for (let n = walk.nextNode(); n; n = walk.nextNode()) {
