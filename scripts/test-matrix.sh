@@ -39,13 +39,13 @@ for major in $MAJORS; do
     continue
   fi
   export SW_TEST_POSTGRES_BIN SW_TEST_POSTGRES_DOCKER
-  if go test -race "$@" >"$logs/$major" 2>&1; then
-    verdict=passed
-  else
+  { go test -race "$@" 2>&1 || : >"$logs/$major.failed"; } | tee "$logs/$major"
+  if [ -e "$logs/$major.failed" ]; then
     verdict=FAILED
     failed=1
+  else
+    verdict=passed
   fi
-  cat "$logs/$major"
   printf '%-34s %s: %s packages ok, %s failed; %s s\n' "$name" "$verdict" \
     "$(grep -c '^ok ' "$logs/$major")" "$(grep -c '^FAIL	' "$logs/$major")" "$(($(date +%s) - began))" >>"$table"
 done
@@ -53,6 +53,6 @@ printf '\n'
 cat "$table"
 if grep -q 'NOT RUN' "$table"; then
   say ''
-  say 'LOUDLY: not every version was run. What is marked NOT RUN above was not tested at all.'
+  say 'NOT EVERY VERSION WAS RUN. What is marked above was not tested at all.'
 fi
 exit "$failed"
