@@ -169,8 +169,10 @@ func TestEveryGroupHasItsSentence(t *testing.T) {
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	words := []string{"default", "none", "readonly"}
-	for _, w := range []string{"read", "write", "ddl", "schema", "group:query", "rows", "migrations", "plans",
-		"describe_schema", "tool:query", "explain_plan", "delete_rows", "insert_rows", "update_rows", "run_migration", "execute_plan"} {
+	for _, w := range []string{
+		"read", "write", "ddl", "schema", "group:query", "rows", "migrations", "plans",
+		"describe_schema", "tool:query", "explain_plan", "delete_rows", "insert_rows", "update_rows", "run_migration", "execute_plan",
+	} {
 		words = append(words, w, "-"+w)
 	}
 	rapid.Check(t, func(t *rapid.T) {

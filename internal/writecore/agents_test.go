@@ -113,7 +113,7 @@ func TestAgentsAgainstOneAnother(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range agents {
 		all.Go(func() {
-			rnd := rand.New(rand.NewPCG(uint64(i), 7)) //nolint:gosec // a seeded sequence is the point
+			rnd := rand.New(rand.NewPCG(uint64(i), 7))
 			for range plans {
 				b.agent(rnd, got)
 			}

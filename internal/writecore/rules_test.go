@@ -22,8 +22,6 @@ func on(t *testing.T, r toolpolicy.Rule, tables ...string) toolpolicy.Rule {
 	return r
 }
 
-func few(n int64) *int64 { return &n }
-
 const ruledSQL = `CREATE TABLE parent (id int PRIMARY KEY, tenant int, v int); INSERT INTO parent SELECT g, g % 3, 0 FROM generate_series(1, 300) g;
 	CREATE TABLE payments (id int PRIMARY KEY, parent int REFERENCES parent ON DELETE CASCADE, tenant int, amount int); INSERT INTO payments SELECT g, g, g % 3, 1 FROM generate_series(1, 300) g;
 	CREATE TABLE ledger (id int PRIMARY KEY, parent int REFERENCES parent ON DELETE SET NULL); INSERT INTO ledger VALUES (1, 7);
@@ -100,7 +98,7 @@ func TestRulesByEffect(t *testing.T) {
 	})
 	t.Run("thresholds of its own", func(t *testing.T) {
 		t.Parallel()
-		b := ruledBundle(t, on(t, toolpolicy.Rule{ApprovalAbove: few(200), HardMax: few(250)}, "app.payments"))
+		b := ruledBundle(t, on(t, toolpolicy.Rule{ApprovalAbove: new(int64(200)), HardMax: new(int64(250))}, "app.payments"))
 		free, err := b.update("app.payments", []sqlguard.SetValue{{Column: "amount", Value: []byte("2")}}, nil, "id <= 200")
 		require.NoError(t, err)
 		require.Equal(t, plan.Previewed, free.Plan.State, "200 rows are above the general threshold, not above the rule's")

@@ -115,7 +115,7 @@ func (j *Journal) open() (err error) {
 
 // openPrivate opens a regular file that its owner alone may read, made if it is not there.
 func openPrivate(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600) //nolint:gosec // the path that was configured
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal: %w", err)
 	}

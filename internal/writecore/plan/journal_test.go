@@ -140,9 +140,9 @@ func TestJournalRevivesAPlan(t *testing.T) {
 	path := journalPath(t)
 	b, ended := journaled(t, path)
 	p := previewed(payload("DELETE FROM app.t WHERE (id = $1)", "9007199254740993"))
-	small, large := b.create(t, p, false), plan.Plan{}
+	small := b.create(t, p, false)
 	q := previewed(payload("DELETE FROM app.t WHERE (id > $1)", `"x"`))
-	large = b.create(t, q, true)
+	large := b.create(t, q, true)
 	r := previewed(payload("DELETE FROM app.t WHERE (id < $1)", "1"))
 	tighter := b.create(t, r, false)
 	ended()
@@ -328,7 +328,7 @@ func TestJournalRefusesWhatItCannotTrust(t *testing.T) {
 		t.Parallel()
 		path := journalPath(t)
 		require.NoError(t, os.WriteFile(path, []byte(header), 0o600))
-		require.NoError(t, os.Chmod(path, 0o644)) //nolint:gosec // that is the case
+		require.NoError(t, os.Chmod(path, 0o644))
 		_, err := plan.OpenJournal(path)
 		require.ErrorContains(t, err, "make it 0600")
 	})

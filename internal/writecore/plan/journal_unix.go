@@ -15,7 +15,7 @@ const permissionsTell = true
 
 // lockFile takes the lock or fails at once; it ends with the file or the process, however it dies.
 func lockFile(f *os.File) error {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a descriptor is small
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
 // syncDir puts the names in dir on disk.
