@@ -8,6 +8,10 @@ SELECT w.ord, pg_catalog.json_build_object(
       WHERE a.aggfnoid = p.oid) END), 'Kind', pg_catalog.ascii(p.prokind::text),
   'Types', (SELECT pg_catalog.json_agg(a.oid::bigint) FROM (SELECT p.prorettype AS oid UNION SELECT pg_catalog.unnest(COALESCE(p.proallargtypes, p.proargtypes::pg_catalog.oid[]))) a
             WHERE a.oid >= 16384 AND p.oid >= 16384),
+  'ShowsNames', EXISTS (
+    SELECT FROM (SELECT p.prorettype AS oid
+                 UNION SELECT a.oid FROM ROWS FROM (pg_catalog.unnest(p.proallargtypes), pg_catalog.unnest(p.proargmodes)) a(oid, mode) WHERE a.mode IN ('o', 'b', 't')) o
+    JOIN pg_catalog.pg_type t ON t.oid = o.oid WHERE t.typnamespace = 11 AND t.typname ~ '^_?reg'),
   'Extension', COALESCE(x.extname, ''), 'OnPath', n.nspname = ANY (pg_catalog.current_schemas(true)))
 FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY w(name, ord)
 JOIN pg_catalog.pg_proc p ON p.proname = w.name::pg_catalog.name

@@ -72,7 +72,24 @@ SELECT hit.ord, pg_catalog.json_build_object(
         WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated AND k.conkey = ARRAY[a.attnum]),
       'Generated', a.attgenerated <> '', 'Identity', pg_catalog.ascii(a.attidentity::text),
       'HasDefault', a.atthasdef AND a.attgenerated = '' OR t.typdefault IS NOT NULL,
-      'FromSequence', a.attidentity <> '' OR COALESCE(d.adbin::text ~ ':funcid 1574 ', false) -- nextval; pg_get_expr would take a lock
+      'FromSequence', a.attidentity <> '' OR COALESCE(d.adbin::text ~ ':funcid 1574 ', false), -- nextval; pg_get_expr would take a lock
+      'ShowsNames', CASE WHEN t.typtype = 'e' THEN false
+                         WHEN t.typtype = 'b' AND t.typnamespace = 11 AND t.typname !~ '^_pg_' THEN t.typname ~ '^_?reg'
+                         ELSE EXISTS (
+        WITH RECURSIVE part AS ( -- what the type is made of
+          SELECT a.atttypid AS oid
+          UNION
+          SELECT e.oid
+          FROM part JOIN pg_catalog.pg_type pt ON pt.oid = part.oid
+          CROSS JOIN LATERAL (
+            SELECT pt.typbasetype AS oid
+            UNION ALL SELECT pt.typelem
+            UNION ALL SELECT m.atttypid FROM pg_catalog.pg_attribute m
+                      WHERE pt.typrelid <> 0 AND m.attrelid = pt.typrelid AND m.attnum > 0 AND NOT m.attisdropped
+            UNION ALL SELECT r.rngsubtype FROM pg_catalog.pg_range r WHERE pt.oid IN (r.rngtypid, r.rngmultitypid)
+          ) e
+          WHERE e.oid <> 0)
+        SELECT FROM part JOIN pg_catalog.pg_type pt ON pt.oid = part.oid WHERE pt.typnamespace = 11 AND pt.typname ~ '^reg') END
     ) ORDER BY a.attnum)
     FROM pg_catalog.pg_attribute a
     JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
@@ -110,6 +127,11 @@ SELECT hit.ord, pg_catalog.json_build_object(
     SELECT FROM tree JOIN pg_catalog.pg_class tc ON tc.oid = tree.oid
     WHERE tree.root = c.oid AND tree.oid <> c.oid AND tc.relkind = 'f'),
   'Inherited', c.relhassubclass,
+  'Children', (
+    SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+      'OID', kc.oid::bigint, 'Schema', kn.nspname, 'Name', kc.relname, 'Kind', pg_catalog.ascii(kc.relkind::text)) ORDER BY kc.oid)
+    FROM tree JOIN pg_catalog.pg_class kc ON kc.oid = tree.oid JOIN pg_catalog.pg_namespace kn ON kn.oid = kc.relnamespace
+    WHERE c.relkind <> 'p' AND tree.root = c.oid AND tree.oid <> c.oid),
   'HasInsteadOf', EXISTS (
     SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 64 <> 0),
   'Rules', (

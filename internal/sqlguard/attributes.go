@@ -28,6 +28,9 @@ func (f *found) standsFor(rv *pg.RangeVar, name Name, cte bool) {
 	if cols := rv.GetAlias().GetColnames(); cte || len(cols) > 0 { // (columns, …) renames them
 		f.others[alias] = true
 		f.renames = f.renames || contains(strs(cols), "tableoid")
+		if !cte {
+			f.renamed[name] = true
+		}
 		return
 	}
 	f.alias(alias, name)

@@ -76,6 +76,9 @@ type Relation struct {
 	HasForeignPartition bool
 	// Inherited says that it has, or had, inheritance children or partitions (pg_class.relhassubclass).
 	Inherited bool
+	// Children are, of a table that is not partitioned, those that inherit from it, at any depth: reading it
+	// without ONLY reads them.
+	Children []Target
 	// HasInsteadOf says that a view has INSTEAD OF triggers; Updatable is pg_relation_is_updatable(oid, true).
 	HasInsteadOf bool
 	Updatable    int32
@@ -107,6 +110,7 @@ type Column struct {
 	Identity     byte // 0 none, 'a' always, 'd' by default
 	HasDefault   bool
 	FromSequence bool // identity, or a default that calls nextval
+	ShowsNames   bool // its type is, or holds at any depth, one whose numbers are printed as names (regclass and the like)
 }
 
 // Routine is one overload of a function, or the function behind an operator or cast.
@@ -118,6 +122,7 @@ type Routine struct {
 	Extension    string
 	OnPath       bool     // its schema is in SearchPath
 	Types        []uint32 // of its arguments and result, those that are not the system's
+	ShowsNames   bool     // its result, or an OUT argument, is of a type like regclass, or an array of one
 }
 
 // Cast is one row of pg_cast. Sources and Targets are the types that hold its source and its target at any

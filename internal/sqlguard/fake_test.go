@@ -169,7 +169,8 @@ func newFake() *fakeCatalog {
 			oid++
 			c.routines = append(c.routines, Routine{
 				OID: oid, Schema: schema, Name: n, Volatility: vol, Kind: 'f', Extension: ext,
-				OnPath: schema == "pg_catalog" || schema == "public",
+				OnPath:     schema == "pg_catalog" || schema == "public",
+				ShowsNames: n == "pg_typeof" || strings.HasPrefix(n, "to_reg") || strings.HasPrefix(n, "pg_partition_"),
 			})
 		}
 	}

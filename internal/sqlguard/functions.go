@@ -15,7 +15,7 @@ func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 	for _, c := range f.calls {
 		v.rely(wire.FactFunction, c.name.Name, v.facts.FunctionVersions[c.name.Name])
 		v.prints = v.prints || describes(c.name.Name)
-		if err := g.call(c, v, m, hidden); err != nil {
+		if err := g.call(f, c, v, m, hidden); err != nil {
 			return err
 		}
 	}
@@ -39,6 +39,9 @@ func (g *Guard) functions(f *found, v *verdict, m mode, hidden bool) error {
 	}
 	for _, a := range f.fields {
 		for _, r := range v.methods[a.field] {
+			if hidden && r.ShowsNames { // x.pg_typeof
+				return refuseMixed("the notation ." + a.field)
+			}
 			// Attribute notation reaches functions of one row argument; the system has none that matters.
 			if !r.OnPath || r.Schema == "pg_catalog" {
 				continue
@@ -62,7 +65,7 @@ func inSchema(all []Routine, n Name) []Routine {
 	return out
 }
 
-func (g *Guard) call(c call, v *verdict, m mode, hidden bool) error {
+func (g *Guard) call(f *found, c call, v *verdict, m mode, hidden bool) error {
 	routines := inSchema(v.facts.Functions[c.name], c.name)
 	if len(routines) == 0 {
 		return g.castNotation(c, v, m)
@@ -77,7 +80,7 @@ func (g *Guard) call(c call, v *verdict, m mode, hidden bool) error {
 		return g.nextval(c, v)
 	}
 	if hidden {
-		if err := g.unseenBy(c, routines, v); err != nil {
+		if err := g.unseenBy(f, c, routines, v); err != nil {
 			return err
 		}
 	}

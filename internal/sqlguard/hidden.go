@@ -15,7 +15,7 @@ import (
 // TestReadAllowlist and TestMetadataIsHidden.
 
 // regTypes are the types whose values are numbers of objects and are shown as their names.
-var regTypes = set(`regclass regproc regprocedure regtype regnamespace regoper regoperator`)
+var regTypes = set(`regclass regproc regprocedure regtype regnamespace regoper regoperator regrole regconfig regdictionary regcollation`)
 
 func regType(n Name) bool {
 	return regTypes[n.Name] && (n.Schema == "" || n.Schema == "pg_catalog")
@@ -27,7 +27,7 @@ pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_
 record_in record_recv array_in array_recv domain_in domain_recv range_in range_recv multirange_in multirange_recv
 anyarray_in anyarray_recv enum_in enum_recv fmgr_c_validator fmgr_internal_validator fmgr_sql_validator
 has_function_privilege has_type_privilege has_server_privilege has_foreign_data_wrapper_privilege has_largeobject_privilege
-pg_get_acl pg_describe_object pg_identify_object pg_identify_object_as_address pg_get_constraintdef pg_get_ruledef pg_get_triggerdef`)
+oidvectortypes pg_get_acl pg_describe_object pg_identify_object pg_identify_object_as_address pg_get_constraintdef pg_get_ruledef pg_get_triggerdef`)
 
 func unseenFunction(name string) bool {
 	if unseenFunctions[name] || strings.HasPrefix(name, "pg_stat_get_") || strings.HasPrefix(name, "pg_get_function_") || strings.HasSuffix(name, "_is_visible") {
@@ -228,7 +228,7 @@ func (g *Guard) unseen(f *found, v *verdict) error {
 			fmt.Sprintf("The text holds %s of a value that is not a literal; with a read allowlist that could name hidden tables.", f.dynamic),
 			"Write the table's name as a literal, e.g. 'public.orders'::regclass.")
 	}
-	return nil
+	return g.namesShown(f, v)
 }
 
 // onlyTables tells that a column tableoid can only be the system's: nothing else in the text has columns
@@ -243,9 +243,12 @@ func (f *found) onlyTables(v *verdict) bool {
 }
 
 // unseenBy refuses calls of the system's functions that could show what is hidden.
-func (g *Guard) unseenBy(c call, routines []Routine, v *verdict) error {
+func (g *Guard) unseenBy(f *found, c call, routines []Routine, v *verdict) error {
 	system := false
 	for _, r := range routines {
+		if r.ShowsNames && f.resultTaken(c) {
+			return refuseMixed(fmt.Sprintf("the result of %s", c.name))
+		}
 		system = system || r.Schema == "pg_catalog"
 		if r.Schema == "information_schema" {
 			return unseenRefusal(c, "Use describe_schema for tables, columns, keys and indexes.")

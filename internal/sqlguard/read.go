@@ -22,6 +22,7 @@ func (g *Guard) Read(ctx context.Context, cat Catalog, text string, params []jso
 		return nil, notSelect(node)
 	}
 	f := newFound()
+	f.settleOutput(node.GetSelectStmt())
 	f.add(node)
 	if err := onlyReads(f); err != nil {
 		return nil, err

@@ -162,6 +162,9 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 		if err := g.readable(rel); err != nil {
 			return nil, err
 		}
+		if err := g.childrenReadable(rel, f.inherits[n]); err != nil {
+			return nil, err
+		}
 		v.add(n, rel)
 	}
 	if hidden {
@@ -282,6 +285,22 @@ func (g *Guard) readable(rel Relation) error {
 	return refusal.New(refusal.TableNotAllowlisted, fmt.Sprintf("Reading %s is not allowed.", name), hint)
 }
 
+// childrenReadable: a table is read with those that inherit from it, unless ONLY stands before it (manual,
+// 5.10). Partitions are no tables of their own here. See TestChildrenOfAReadableTable.
+func (g *Guard) childrenReadable(rel Relation, inherits bool) error {
+	if !inherits {
+		return nil
+	}
+	for _, c := range rel.Children {
+		if !g.CanRead(c.Schema, c.Name) {
+			name := QuoteName(rel.Schema, rel.Name)
+			return refusal.New(refusal.TableNotAllowlisted, fmt.Sprintf("Reading %s also reads a table that inherits from it and is not readable.", name),
+				fmt.Sprintf("Write ONLY %s, or ask the operator to add the tables that inherit from it to allowlist.read.", name))
+		}
+	}
+	return nil
+}
+
 // unknownRelation refuses a name that does not exist, with near matches that may is allowed to show.
 func (g *Guard) unknownRelation(n Name, candidates []Name, may func(schema, name string) bool) error {
 	var shownNames []Name
@@ -390,6 +409,10 @@ func (v *verdict) oids() []uint32 {
 	}
 	slices.Sort(out)
 	return out
+}
+
+func sortedNames(m map[Name]Relation) []Name {
+	return slices.SortedFunc(maps.Keys(m), func(a, b Name) int { return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name)) })
 }
 
 func (v *verdict) names() []string {

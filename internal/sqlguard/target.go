@@ -80,6 +80,12 @@ func (g *Guard) writeTarget(ctx context.Context, cat Catalog, text string, class
 	if err := g.writable(rel, class); err != nil {
 		return Relation{}, err
 	}
+	if class != Insert && !g.CanRead(rel.Schema, rel.Name) {
+		// Its preview shows rows, and its where asks them. See TestWritesThatReadNeedTheReadAllowlist.
+		return Relation{}, refusal.New(refusal.TableNotAllowlisted,
+			fmt.Sprintf("%s may be written and not read, and %s_rows reads the rows that it changes.", QuoteName(rel.Schema, rel.Name), class),
+			"Ask the operator to add it to allowlist.read; insert_rows is possible without.")
+	}
 	for _, c := range rel.Columns {
 		if reservedAliases[c.Name] {
 			return Relation{}, notWritable(rel, fmt.Sprintf("has a column %s, a name that this server uses in its own statements", c.Name),
@@ -204,8 +210,9 @@ func column(rel Relation, text string) (Column, error) {
 		"Columns: "+strings.Join(nearColumn(text, rel.Columns), ", ")+".")
 }
 
-// settable refuses columns that Postgres computes.
-func settable(rel Relation, c Column, isDefault bool) error {
+// settable refuses columns that Postgres computes, and under a read allowlist those whose values the preview
+// would print as names, whatever number was given.
+func (g *Guard) settable(rel Relation, c Column, isDefault bool) error {
 	name := QuoteName(rel.Schema, rel.Name) + "." + QuoteIdent(c.Name)
 	switch {
 	case c.Generated && !isDefault:
@@ -213,6 +220,9 @@ func settable(rel Relation, c Column, isDefault bool) error {
 	case c.Identity == 'a' && !isDefault:
 		return refusal.New(refusal.InvalidInput,
 			fmt.Sprintf("%s is GENERATED ALWAYS AS IDENTITY; Postgres gives its value.", name), "Leave the column out.")
+	case c.ShowsNames && !isDefault && !g.policy.Read.Empty():
+		return refusal.New(refusal.FunctionNotAllowed,
+			fmt.Sprintf("%s is of type %s, which shows numbers as names; with a read allowlist a value could name hidden tables.", name, c.Type), "Leave the column out.")
 	}
 	return nil
 }

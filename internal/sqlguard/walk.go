@@ -17,8 +17,10 @@ const maxParams = 65535
 
 // call is one function call of the text.
 type call struct {
-	name Name
-	args []*pg.Node
+	name    Name
+	args    []*pg.Node
+	settled bool // its result's type goes no further, see reg.go
+	source  bool // it stands in FROM
 }
 
 // found is everything a tree names that must be judged. The walk is generic over the grammar's
@@ -47,11 +49,24 @@ type found struct {
 	skip      map[*pg.RangeVar]bool // relations that the caller checks itself
 	roots     []proto.Message       // the trees
 
+	settled     map[proto.Message]bool // values whose type goes no further, see reg.go
+	sources     map[proto.Message]bool // calls in FROM
+	searches    map[proto.Message]bool // casts that are the configuration of a text search
+	columns     []attribute            // columns that are not settled, "*" for all
+	mixed       string                 // a value of a reg* type that is not settled
+	renamed     map[Name]bool          // relations with a list of column names behind their alias
+	joins       map[string]bool        // names of joins
+	joinRenames bool                   // some join has such a list
+	inherits    map[Name]bool          // relations read with their children, that is without ONLY
+
 	statistics []Name // existing statistics objects of DDL, which no node of the grammar tells from other names
 }
 
 func newFound() *found {
-	return &found{params: map[int]bool{}, seen: map[string]bool{}, aliases: map[string][]Name{}, others: map[string]bool{}}
+	return &found{
+		params: map[int]bool{}, seen: map[string]bool{}, aliases: map[string][]Name{}, others: map[string]bool{},
+		settled: map[proto.Message]bool{}, searches: map[proto.Message]bool{}, sources: map[proto.Message]bool{}, renamed: map[Name]bool{}, joins: map[string]bool{}, inherits: map[Name]bool{},
+	}
 }
 
 // scope is the chain of CTE names visible at a point.
@@ -160,6 +175,7 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 	if !m.IsValid() || f.err != nil {
 		return
 	}
+	f.settleBelow(m.Interface())
 	switch n := m.Interface().(type) {
 	case *pg.SelectStmt:
 		sc = f.with(n.WithClause, sc)
@@ -193,6 +209,9 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 		f.standsFor(n, name, cte)
 		if ok && !cte && !f.skip[n] {
 			f.addRelation(name)
+			if n.Inh {
+				f.inherits[name] = true
+			}
 		}
 		return // its alias is no sub-select's
 	case *pg.Alias:
@@ -206,8 +225,11 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 		f.renames = true
 	case *pg.FuncCall:
 		if name, ok := f.name("function", n.Funcname); ok {
-			f.calls = append(f.calls, call{name: name, args: n.Args})
+			f.calls = append(f.calls, call{name: name, args: n.Args, settled: f.settled[n], source: f.sources[n]})
 			f.nameArguments(name, n.Args)
+			if regType(name) && len(n.Args) == 1 && !f.settled[n] {
+				f.mixed = "a value of type " + name.Name
+			}
 		}
 	case *pg.A_Expr:
 		f.expr(n)
@@ -224,6 +246,7 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 			f.addEquals()
 		}
 	case *pg.JoinExpr:
+		f.join(n)
 		if n.IsNatural || len(n.UsingClause) > 0 {
 			f.addEquals()
 		}
@@ -232,6 +255,7 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 			f.addOperator(n.UseOp)
 		}
 	case *pg.ColumnRef:
+		f.column(n)
 		if parts := strs(n.Fields); len(parts) > 1 && len(parts) == len(n.Fields) {
 			f.addField(attribute{parts[len(parts)-2], parts[len(parts)-1]})
 		}
@@ -266,7 +290,12 @@ func (f *found) walk(m protoreflect.Message, sc *scope) {
 	case *pg.TypeCast:
 		if t := n.TypeName; t != nil && len(t.ArrayBounds) == 0 {
 			if name, ok := f.name("type", t.Names); ok && regType(name) {
-				f.reg(name.Name, n.Arg)
+				if !f.searches[n] {
+					f.reg(name.Name, n.Arg)
+				}
+				if !f.settled[n] {
+					f.mixed = "a value of type " + name.Name
+				}
 				f.children(m, sc, "type_name")
 				return
 			}

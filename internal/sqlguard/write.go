@@ -113,7 +113,7 @@ func (g *Guard) Update(ctx context.Context, cat Catalog, spec UpdateSpec) (*Stat
 		}
 		seen[c.Name] = true
 		columns = append(columns, c.Name)
-		return QuoteIdent(c.Name), settable(rel, c, isDefault)
+		return QuoteIdent(c.Name), g.settable(rel, c, isDefault)
 	}
 	for _, sv := range spec.Set {
 		name, err := take(sv.Column, false)
@@ -256,7 +256,7 @@ func (g *Guard) Insert(ctx context.Context, cat Catalog, spec InsertSpec) (*Stat
 			return nil, refusal.New(refusal.InvalidArguments, fmt.Sprintf("The column %s is named twice.", QuoteIdent(c.Name)), "Name it once.")
 		}
 		seen[c.Name] = true
-		if err := settable(rel, c, false); err != nil {
+		if err := g.settable(rel, c, false); err != nil {
 			return nil, err
 		}
 		columns, names = append(columns, c.Name), append(names, QuoteIdent(c.Name))

@@ -35,3 +35,8 @@ SELECT * FROM information_schema.tables
 SELECT * FROM pg_class
 SELECT * FROM app.item ORDER BY (SELECT word FROM secret.hidden)
 SELECT count(*) FILTER (WHERE EXISTS (SELECT FROM secret.hidden)) FROM app.item
+SELECT string_agg(a::text, ' ') FROM (VALUES ('app.item'::regclass), ('16384'), ('16385')) v(a)
+SELECT ARRAY[pg_typeof(1), '16384']
+SELECT 'app.item'::regclass || '{16384}'
+SELECT coalesce(tableoid::regclass, '16384') FROM app.item
+SELECT oidvectortypes('16384')

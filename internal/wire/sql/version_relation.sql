@@ -8,7 +8,8 @@ SELECT pg_catalog.hashtextextended(pg_catalog.concat_ws('/', c.relkind, c.relrow
        SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid
        UNION
        SELECT i.inhrelid FROM kin JOIN pg_catalog.pg_inherits i ON i.inhparent = kin.inhrelid)
-     SELECT pg_catalog.string_agg(kin.inhrelid::pg_catalog.text, ',' ORDER BY kin.inhrelid) FROM kin) END,
+     SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', kin.inhrelid, k.relnamespace, k.relname), ',' ORDER BY kin.inhrelid)
+     FROM kin JOIN pg_catalog.pg_class k ON k.oid = kin.inhrelid) END,
   -- A stored rule names functions by OID: one that is renamed or made volatile changes the rule's
   -- meaning and not its text.
   (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', w.oid, w.ev_type, w.is_instead, w.ev_enabled, w.ev_qual, w.ev_action,
