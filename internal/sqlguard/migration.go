@@ -71,12 +71,14 @@ type ddl struct {
 	newTypes []Name     // types and domains that come into being
 	stats    []Name     // existing statistics objects
 	trigger  Name       // the function of a trigger that comes into being
-	values   bool       // every table that uses the domain is read
-	drops    []dropThing
-	heavy    []heavyThing
-	renames  []renameThing
-	cascade  bool
-	ifThere  bool // IF EXISTS
+	// locksNothing: of a statistics object, that its table is not locked (COMMENT).
+	locksNothing bool
+	values       bool // every table that uses the domain is read
+	drops        []dropThing
+	heavy        []heavyThing
+	renames      []renameThing
+	cascade      bool
+	ifThere      bool // IF EXISTS
 }
 
 // newThing is what the statement creates. beside is the existing relation whose schema it gets when it has

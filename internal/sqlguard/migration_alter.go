@@ -95,6 +95,10 @@ func (d *ddl) subCommand(rel Name, c *pg.AlterTableCmd) error {
 	switch c.Subtype {
 	case pg.AlterTableType_AT_DropColumn:
 		d.drops = append(d.drops, dropThing{kind: "column", rel: rel, column: c.Name})
+	case pg.AlterTableType_AT_ColumnDefault, pg.AlterTableType_AT_DropExpression:
+		if c.Def == nil { // DROP DEFAULT
+			d.drops = append(d.drops, dropThing{kind: "default", rel: rel, column: c.Name})
+		}
 	case pg.AlterTableType_AT_DropConstraint:
 		d.drops = append(d.drops, dropThing{kind: "constraint", rel: rel, column: c.Name})
 	case pg.AlterTableType_AT_AddInherit, pg.AlterTableType_AT_DropInherit:

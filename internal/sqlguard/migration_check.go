@@ -111,7 +111,12 @@ func (g *Guard) ddlObjects(d *ddl, v *verdict, out *DDLForm) error {
 		if err := g.ddlWritable(Relation{OID: s.Table.OID, Schema: s.Table.Schema, Name: s.Table.Name, Kind: s.Table.Kind}, ""); err != nil {
 			return err
 		}
-		out.Writes = append(out.Writes, s.Table)
+		if d.locksNothing { // what is written must show as a lock
+			out.Reads = append(out.Reads, s.Table)
+		} else {
+			out.Writes = append(out.Writes, s.Table)
+			out.Drops = append(out.Drops, DropName{Type: "statistics", Relation: s.Object.String()})
+		}
 	}
 	if d.trigger == (Name{}) {
 		return nil

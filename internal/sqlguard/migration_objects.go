@@ -131,6 +131,7 @@ func (d *ddl) comment(s *pg.CommentStmt) error {
 		return nil
 	case pg.ObjectType_OBJECT_STATISTIC_EXT:
 		d.statistics(items)
+		d.locksNothing = true
 		return nil
 	default:
 		return refuseObject(s.Objtype)

@@ -75,7 +75,7 @@ var migrationForms = map[string]string{
 	"alter domain email rename to mail":                                              "ALTER DOMAIN RENAME",
 	"alter domain email rename constraint a to b":                                    "ALTER DOMAIN RENAME",
 	"alter domain email set schema app":                                              "ALTER TYPE SET SCHEMA",
-	"drop domain email cascade":                                                      "DROP DOMAIN",
+	"drop domain email, fit cascade":                                                 "DROP DOMAIN",
 	"comment on type state is 'x'":                                                   "COMMENT",
 	"comment on domain email is 'x'":                                                 "COMMENT",
 	"comment on constraint c on domain email is 'x'":                                 "COMMENT",
@@ -294,7 +294,7 @@ func TestTriggersAreTheirTables(t *testing.T) {
 // Types and statistics objects are looked up: the name says nothing of the schema, nor of the table.
 func TestObjectsAreResolved(t *testing.T) {
 	t.Parallel()
-	s, err := openGuard().Migration(context.Background(), newFake(), "drop type state, public.email cascade")
+	s, err := openGuard().Migration(context.Background(), newFake(), "drop type state, public.email")
 	require.NoError(t, err)
 	require.Equal(t, []Target{{OID: 8000, Schema: "public", Name: "state", Kind: 'e'}, {OID: 8000, Schema: "public", Name: "email", Kind: 'e'}}, s.DDL().Types)
 	require.Equal(t, []DropName{{Type: "type", Relation: "public.state"}, {Type: "type", Relation: "public.email"}}, s.DDL().Drops)

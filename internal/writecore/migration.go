@@ -116,9 +116,10 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, limit
 }
 
 // holdStill locks the tables that something is dropped from or that are dropped, as the statement itself
-// will, before their values are counted: what is counted is then what is lost.
+// will, before their values are counted: what is counted is then what is lost. A statistics object is no
+// reason: dropping it takes a weaker lock.
 func holdStill(st *sqlguard.Statement) []wire.Step {
-	if len(st.DDL().Drops) == 0 {
+	if !slices.ContainsFunc(st.DDL().Drops, func(d sqlguard.DropName) bool { return d.Type != "statistics" }) {
 		return nil
 	}
 	var out []wire.Step

@@ -14,14 +14,16 @@ import (
 // rel is one row of relations.sql.
 type rel struct {
 	oid, node, size, table, scans int64
-	kind, name                    string
+	kind, name                    string // name is schema and relation, quoted
+	schema, relation              string
 }
 
 func relsOf(r wire.Result) map[int64]rel {
 	out := make(map[int64]rel, len(r.Rows))
 	for i := range r.Rows {
 		n := func(c int) int64 { v, _ := strconv.ParseInt(cell(r, i, c), 10, 64); return v }
-		x := rel{oid: n(0), kind: cell(r, i, 1), name: sqlguard.QuoteName(cell(r, i, 2), cell(r, i, 3)), node: n(4), size: n(5), table: n(6), scans: n(7)}
+		x := rel{oid: n(0), kind: cell(r, i, 1), schema: cell(r, i, 2), relation: cell(r, i, 3), node: n(4), size: n(5), table: n(6), scans: n(7)}
+		x.name = sqlguard.QuoteName(x.schema, x.relation)
 		out[x.oid] = x
 	}
 	return out
@@ -53,18 +55,17 @@ func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts
 	f.DurationMS = float64(int64((t1-t0)*1000)) / 1000
 
 	f.Locks = strongestLocks(get("locks"), before, f.DurationMS)
-	names := map[string]bool{}
-	for _, a := range after {
-		names[a.name] = true
-	}
+	anew := madeAnew(before, after)
 	for _, oid := range sortedOIDs(before) {
 		b := before[oid]
 		a, still := after[oid]
 		switch {
+		case !still && anew[b.kind+b.name] != 0: // with the old file where the values may stay as they are
+			if anew[b.kind+b.name] != b.node {
+				f.Rewrites = append(f.Rewrites, b.name)
+			}
 		case !still && b.table != 0 && gone(before, after, b.table):
 			// An index that goes with its table needs no line of its own.
-		case !still && b.table != 0 && names[b.name]:
-			f.Rewrites = append(f.Rewrites, b.name) // an index that was made anew
 		case !still:
 			f.Drops = append(f.Drops, plan.Drop{Type: kindNames[b.kind], Name: b.name})
 		case a.scans > b.scans && a.node == b.node:
@@ -74,7 +75,7 @@ func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts
 		}
 		f.SizeBytes += b.size
 	}
-	f.Drops = append(f.Drops, droppedObjects(get("objects"), get("objects after"), before, after)...)
+	f.Drops = append(f.Drops, droppedObjects(get("objects"), get("objects after"), before, after, goneColumns(get("columns"), get("columns after")))...)
 	f.Drops = append(f.Drops, droppedColumns(get("columns"), get("columns after"), before, after)...)
 	values := get("values")
 	for i := range values.Rows {
@@ -102,6 +103,17 @@ func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts
 	return f, rows, nil
 }
 
+// madeAnew are the files of indexes that ALTER COLUMN TYPE drops and makes again under their names.
+func madeAnew(before, after map[int64]rel) map[string]int64 {
+	out := map[string]int64{}
+	for oid, a := range after {
+		if _, had := before[oid]; !had && (a.kind == "i" || a.kind == "I") {
+			out[a.kind+a.name] = a.node
+		}
+	}
+	return out
+}
+
 func gone(before, after map[int64]rel, oid int64) bool {
 	_, had := before[oid]
 	_, has := after[oid]
@@ -123,7 +135,7 @@ func strongestLocks(locks wire.Result, before map[int64]rel, held float64) []pla
 	for i := range locks.Rows {
 		oid, _ := strconv.ParseInt(cell(locks, i, 0), 10, 64)
 		b, ok := before[oid]
-		mode := cell(locks, i, 4)
+		mode := cell(locks, i, 1)
 		if !ok || b.kind == "i" || b.kind == "I" || lockRank[mode] <= lockRank["RowShareLock"] {
 			continue
 		}
@@ -138,7 +150,19 @@ func strongestLocks(locks wire.Result, before map[int64]rel, held float64) []pla
 	return out
 }
 
-func droppedObjects(was, is wire.Result, before, after map[int64]rel) []plan.Drop {
+// goneColumns are "table.column" by numbers: what belongs to such a column needs no line of its own.
+func goneColumns(was, is wire.Result) map[string]bool {
+	out := map[string]bool{}
+	for i := range was.Rows {
+		out[cell(was, i, 0)+"."+cell(was, i, 1)] = true
+	}
+	for i := range is.Rows {
+		delete(out, cell(is, i, 0)+"."+cell(is, i, 1))
+	}
+	return out
+}
+
+func droppedObjects(was, is wire.Result, before, after map[int64]rel, columns map[string]bool) []plan.Drop {
 	still := map[string]bool{}
 	for i := range is.Rows {
 		still[cell(is, i, 0)+" "+cell(is, i, 1)], still[cell(is, i, 0)+"="+cell(is, i, 4)] = true, true
@@ -146,7 +170,8 @@ func droppedObjects(was, is wire.Result, before, after map[int64]rel) []plan.Dro
 	var out []plan.Drop
 	for i := range was.Rows {
 		table, _ := strconv.ParseInt(cell(was, i, 3), 10, 64)
-		if still[cell(was, i, 0)+" "+cell(was, i, 1)] || still[cell(was, i, 0)+"="+cell(was, i, 4)] || gone(before, after, table) { // what goes with its table needs no line of its own
+		if still[cell(was, i, 0)+" "+cell(was, i, 1)] || still[cell(was, i, 0)+"="+cell(was, i, 4)] || gone(before, after, table) ||
+			cell(was, i, 0) == "default" && columns[cell(was, i, 4)] { // what goes with its table needs no line of its own
 			continue
 		}
 		out = append(out, plan.Drop{Type: cell(was, i, 0), Name: cell(was, i, 2)})
@@ -228,13 +253,12 @@ func (w *TwoPhaseWrite) indirectWarnings(st *sqlguard.Statement, sc *script, rep
 	for i := range locks.Rows {
 		oid, _ := strconv.ParseInt(cell(locks, i, 0), 10, 64)
 		b, known := old[oid]
-		name := sqlguard.QuoteName(cell(locks, i, 1), cell(locks, i, 2))
-		if !known || named[cell(locks, i, 0)] || seen[name] || b.kind == "i" || b.kind == "I" ||
-			lockRank[cell(locks, i, 4)] < lockRank["ShareUpdateExclusiveLock"] || w.o.CanWrite(cell(locks, i, 1), cell(locks, i, 2)) {
+		if !known || named[cell(locks, i, 0)] || seen[b.name] || b.kind == "i" || b.kind == "I" ||
+			lockRank[cell(locks, i, 1)] < lockRank["ShareUpdateExclusiveLock"] || w.o.CanWrite(b.schema, b.relation) {
 			continue
 		}
-		seen[name] = true
-		out = append(out, plan.Warning{Code: plan.WarnIndirectTable, Message: name + " is not on the write allowlist; the migration reaches it."})
+		seen[b.name] = true
+		out = append(out, plan.Warning{Code: plan.WarnIndirectTable, Message: b.name + " is not on the write allowlist; the migration reaches it."})
 	}
 	return out
 }
