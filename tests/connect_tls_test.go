@@ -92,7 +92,7 @@ func TestConnectTLS(t *testing.T) {
 	dir, err := os.MkdirTemp("", "sw-tls-") //nolint:usetesting // root's t.TempDir is closed to the user that Postgres runs as
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // G302: for that user to pass; the key in it has rights of its own
+	require.NoError(t, os.Chmod(dir, 0o755)) // for that user to pass; the key in it has rights of its own
 	right, wrong := newAuthority(t, dir, "right"), newAuthority(t, dir, "wrong")
 	db := world(t, pgtemp.OwnCluster(false))
 	right.install(t, db, dir, "good", time.Now().Add(time.Hour))

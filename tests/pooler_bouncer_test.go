@@ -97,8 +97,11 @@ pidfile = %[4]s/pid
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	require.NoError(t, cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // how it ended is in its log
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
@@ -143,6 +146,5 @@ func (b *bouncer) through(t testing.TB, raw string) string {
 func (b *bouncer) serve(t testing.TB, o options) *server {
 	t.Helper()
 	o.readonly, o.writer = b.through(t, b.db.Readonly), b.through(t, b.db.Writer)
-	s := start(t, nil, o)
-	return s
+	return start(t, nil, o)
 }
