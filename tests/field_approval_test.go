@@ -147,6 +147,7 @@ func TestFieldG90RejectedAndAskedAgain(t *testing.T) {
 	require.NotNil(t, cards[0].Earlier)
 	require.Equal(t, "Too broad.", cards[0].Earlier.Reason)
 	require.Equal(t, "Ada", cards[0].Earlier.Actor)
+	require.True(t, s.preview("delete_rows", args{"table": "app.item", "where": "id  <= $1", "params": []any{3}, "reason": "t"}).warned("REJECTED_BEFORE"), "a space more is the same statement")
 	// The rejection itself is final.
 	require.Equal(t, "PLAN_REJECTED", s.post("/api/plans/"+p.Token+"/approve", map[string]any{}).code())
 	s.call("execute_plan", p.echo()).refused(t, refusal.PlanRejected)
