@@ -25,6 +25,9 @@ const (
 	maxComments = 500
 	// maxTokens bounds the size of the tree, which costs about 100 times the text.
 	maxTokens = 300_000
+	// maxJoins bounds JOINs. A row of joins is weighed at the square of its length, and Postgres plans none
+	// of many hundred.
+	maxJoins = 500
 )
 
 // token is one token of the scanner, comments left out. text is its exact spelling.
@@ -118,8 +121,11 @@ func checkBytes(what, text string) error {
 // measure refuses token sequences that could make the parser recurse too deep. It counts generously:
 // everything that is not a comma, AND, OR, a name or a literal may add a level.
 func measure(what string, tokens []token) error {
-	deep, open, deepest := 0, 0, 0
+	deep, open, deepest, joins := 0, 0, 0, 0
 	for _, t := range tokens {
+		if t.kind == pg.Token_JOIN {
+			joins++
+		}
 		switch t.kind {
 		case pg.Token_ASCII_40, pg.Token_ASCII_91, pg.Token_CASE:
 			open++
@@ -148,12 +154,49 @@ func measure(what string, tokens []token) error {
 		return refusal.New(refusal.InvalidInput,
 			fmt.Sprintf("The %s nests brackets %d deep; at most %d are taken.", what, deepest, maxBrackets),
 			"Write it flatter; a long list of values fits one array parameter: `column = ANY($1)`.")
+	case joins > maxJoins:
+		return refusal.New(refusal.InvalidInput, fmt.Sprintf("The %s has %d joins; at most %d are taken.", what, joins, maxJoins),
+			"Split it into smaller statements.")
+	case longList(tokens) > maxTargets:
+		return refusal.New(refusal.InvalidInput, fmt.Sprintf("The %s has a SELECT with a list of %d items; Postgres takes at most %d.", what, longList(tokens), maxTargets),
+			"Ask for fewer columns, or give a list of values as one array parameter: `= ANY($1)`.")
 	case len(tokens) > maxTokens:
 		return refusal.New(refusal.InvalidInput,
 			fmt.Sprintf("The %s has %d words; at most %d are taken.", what, len(tokens), maxTokens),
 			"Pass data as params: `column = ANY($1)`.")
 	}
 	return nil
+}
+
+// longList gives the length of the longest list behind SELECT, FROM, GROUP BY or ORDER BY, counted at the
+// commas outside its brackets: such a text is refused in the end, and parsing it is a hundred times the work.
+// It may count short, where a word such as FROM stands within an item. Rows of VALUES are no such list.
+func longList(tokens []token) int {
+	longest := 0
+	items := []int{0} // of the list at hand at each depth, 0 for none
+	for _, t := range tokens {
+		top := &items[len(items)-1]
+		switch t.kind {
+		case pg.Token_ASCII_40, pg.Token_ASCII_91:
+			items = append(items, 0)
+		case pg.Token_ASCII_41, pg.Token_ASCII_93:
+			if len(items) > 1 {
+				items = items[:len(items)-1]
+			}
+		case pg.Token_SELECT:
+			*top = 1
+		case pg.Token_FROM, pg.Token_GROUP_P, pg.Token_ORDER, pg.Token_WINDOW, pg.Token_DISTINCT, pg.Token_UNION, pg.Token_INTERSECT, pg.Token_EXCEPT:
+			*top = min(*top, 1)
+		case pg.Token_VALUES:
+			*top = 0
+		case pg.Token_ASCII_44:
+			if *top > 0 {
+				*top++
+				longest = max(longest, *top)
+			}
+		}
+	}
+	return longest
 }
 
 // deepens tells whether a token can be one more level of the tree when it is repeated.
