@@ -112,6 +112,29 @@ func TestFile(t *testing.T) {
 }
 
 // Every variable of the contract wins over the file.
+// What may be written and not read takes no update_rows and delete_rows; the operator should hear of it.
+func TestWritableAndNotReadable(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]string{
+		`{"read": {"tables": ["app.a"]}, "write": {"tables": ["app.a", "app.b", "hid.c"]}}`: "app.b, hid.c",
+		`{"read": {"tables": ["app.a"]}, "write": {"schemas": ["app"]}}`:                    "app.*",
+		`{"read": {"schemas": ["app"]}, "write": {"schemas": ["hid", "app"]}}`:              "hid.*",
+		`{"read": {"schemas": ["app"]}, "write": {"tables": ["app.a", "\"A\".b"]}}`:         `"A".b`,
+		`{"read": {"schemas": ["app"]}, "write": {"tables": ["app.a"]}}`:                    "",
+		`{"read": {"schemas": ["app"]}}`:                                                    "",
+		`{"write": {"schemas": ["app"]}}`:                                                   "",
+	} {
+		_, notes, err := setup(t, `{`+urls+`, "allowlist": `+list+`}`).load()
+		require.NoError(t, err, list)
+		if want == "" {
+			require.Empty(t, notes.Warnings, list)
+			continue
+		}
+		require.Len(t, notes.Warnings, 1, list)
+		require.Contains(t, notes.Warnings[0], "allowlist.read does not: "+want+". There", list)
+	}
+}
+
 func TestEnvironmentWins(t *testing.T) {
 	t.Parallel()
 	file := `{` + urls + `, "callerId": "file", "write": {"hardMaxRows": 7000, "planTtlMs": 5}, "approvalServer": {"enabled": true, "port": 1}, "audit": {"reads": true}}`

@@ -388,6 +388,9 @@ func (l *loader) describe(c Config) {
 	}
 	l.notes.Lines = append(l.notes.Lines, "configuration file: "+name, "readable: "+readable(c.Allowlist.Read), "writable: "+writable(c.Allowlist.Write))
 	l.describeTools(c)
+	if list := c.Allowlist.Read.Unreadable(c.Allowlist.Write); len(list) > 0 {
+		l.warn("allowlist.write names what allowlist.read does not: %s. There update_rows and delete_rows, which show rows, are refused; insert_rows is not", strings.Join(list, ", "))
+	}
 	if !c.ApprovalServer.Enabled {
 		l.warn("approvalServer.enabled is false: whatever needs a person's approval is refused (APPROVAL_UNAVAILABLE)")
 	}

@@ -15,3 +15,25 @@ func (a Allowlist) Entries() (schemas []string, tables []Name) {
 	}
 	return slices.Sorted(maps.Keys(a.schemas)), nil
 }
+
+// Unreadable lists what write names and read does not, as SQL, in the order of Entries: of such tables
+// update_rows and delete_rows are refused. An empty read allowlist lacks nothing. Of a schema that read
+// names only by tables it is the whole schema, since the list does not tell which tables it has.
+func (a Allowlist) Unreadable(write Allowlist) []string {
+	if a.Empty() {
+		return nil
+	}
+	var out []string
+	schemas, tables := write.Entries()
+	for _, s := range schemas {
+		if !a.schemas[s] {
+			out = append(out, QuoteIdent(s)+".*")
+		}
+	}
+	for _, n := range tables {
+		if !a.Allows(n.Schema, n.Name) {
+			out = append(out, n.String())
+		}
+	}
+	return out
+}
