@@ -142,9 +142,13 @@ func written(st *sqlguard.Statement) []uint32 {
 	return out
 }
 
-// definitions reads one hash per relation that the statement names.
+// definitions reads one hash per relation and type that the statement names.
 func definitions(st *sqlguard.Statement) wire.Step {
-	return wire.Step{SQL: definitionsSQL, Params: [][]byte{wire.OIDArray(existing(st))}}
+	types := make([]uint32, len(st.DDL().Types))
+	for i, t := range st.DDL().Types {
+		types[i] = t.OID
+	}
+	return wire.Step{SQL: definitionsSQL, Params: [][]byte{wire.OIDArray(existing(st)), wire.OIDArray(types)}}
 }
 
 // compareMigration holds what the migration did in the open transaction against what was rehearsed and
