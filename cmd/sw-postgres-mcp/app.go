@@ -102,6 +102,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, at desktop
 		Store:               a.store,
 		Audit:               ledger,
 		CanWrite:            guard.CanWrite,
+		CanRead:             guard.CanRead,
 		Limits:              writecore.Limits{ApprovalAbove: cfg.Write.ApprovalRequiredAboveRows, HardMax: cfg.Write.HardMaxRows, Rules: cfg.Write.Rules},
 		StatementTimeout:    cfg.Write.StatementTimeout,
 		LockTimeout:         cfg.Write.LockTimeout,

@@ -192,6 +192,7 @@ func serverError(e *pgconn.PgError, prefixRunes int) *wire.ServerError {
 		SQLState:   e.Code,
 		Message:    strings.ToValidUTF8(e.Message, "\uFFFD"),
 		Constraint: e.ConstraintName,
+		Schema:     e.SchemaName,
 		Table:      e.TableName,
 		Column:     e.ColumnName,
 		Position:   max(int(e.Position)-prefixRunes, 0),

@@ -15,6 +15,7 @@ type ServerError struct {
 	SQLState   string // five characters, PostgreSQL manual appendix A
 	Message    string // primary message only
 	Constraint string
+	Schema     string // of Table
 	Table      string
 	Column     string
 	Position   int // character position in the agent's text, 1-based; 0 = not known

@@ -21,6 +21,9 @@ type RefuseOptions struct {
 	// HideValues leaves out what the server's sentence may repeat of rows: for statements that run with
 	// rights that are not the agent's. What the text itself holds at a known place stays.
 	HideValues bool
+	// Hides tells of tables that are not shown; nil hides none. What names one because a foreign key of it
+	// refuses the change (the server names that table and the constraint) is said without the names.
+	Hides func(schema, table string) bool
 }
 
 // maxMessage bounds what of the server's sentence goes to the agent; it may repeat a value of the
@@ -39,6 +42,10 @@ func Refuse(e *ServerError, o RefuseOptions) *refusal.Error {
 		e = withoutValues(e)
 	}
 	message := sentence(e)
+	if (e.SQLState == "23503" || e.SQLState == "23001") && e.Table != "" && o.Hides != nil && o.Hides(e.Schema, e.Table) {
+		message = fmt.Sprintf("A foreign key of a table that is not shown here refuses the change (SQLSTATE %s)", e.SQLState)
+		hint = "Rows of that table point to what would change; the operator can tell which."
+	}
 	switch {
 	case e.SQLState == "57014" && o.Cancelled:
 		message, hint = "The call was cancelled.", "Nothing was changed; call again if it is still wanted."
@@ -58,7 +65,7 @@ func Refuse(e *ServerError, o RefuseOptions) *refusal.Error {
 				if rule.code != "" {
 					code = rule.code
 				}
-				hint = rule.hint
+				hint = or(hint, rule.hint)
 				break
 			}
 		}

@@ -86,7 +86,13 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 	case "begin", "settings", "state", "baseline", "effects", "state after", "identity":
 		return fmt.Errorf("running the step %q: %w", name, r.Err)
 	}
-	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: sc.timeout, HideValues: st.Class() == sqlguard.DDL})
+	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: sc.timeout, HideValues: st.Class() == sqlguard.DDL, Hides: w.hides})
+}
+
+// hides tells of tables that neither allowlist names, whose names a foreign key's error must not tell. See
+// TestForeignKeysOfHiddenTablesAreNotNamed.
+func (w *TwoPhaseWrite) hides(schema, table string) bool {
+	return w.o.CanRead != nil && !w.o.CanRead(schema, table) && !w.o.CanWrite(schema, table)
 }
 
 // lockTimeout names who was in the way (TestLockTimeoutNamesWhoBlocks).

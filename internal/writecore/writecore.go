@@ -75,6 +75,8 @@ type Options struct {
 	Audit   Recorder
 	// CanWrite is the write allowlist's verdict on a table that a statement changed indirectly.
 	CanWrite func(schema, name string) bool
+	// CanRead is that of the read allowlist; nil hides nothing.
+	CanRead func(schema, name string) bool
 	Limits   Limits
 	// Recheck puts a statement that a preview of an earlier process made, and its params, through the
 	// guard again; nil = plans of an earlier process are not executed.
