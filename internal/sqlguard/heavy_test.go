@@ -41,7 +41,10 @@ func TestHeavyParts(t *testing.T) {
 		"ALTER TABLE customers RENAME COLUMN name TO title":                                            "",
 		"ALTER TABLE customers ADD COLUMN a int, ALTER COLUMN name TYPE int USING 1, ADD CHECK (true)": "type, check",
 		"CREATE INDEX ON customers (name)":                                                             "index",
-		"DROP TABLE customers":                                                                         "",
+		"ALTER TABLE customers ADD PRIMARY KEY USING INDEX i":                                          "not null",
+		"ALTER TABLE customers ADD COLUMN c mood":                                                      "domain",
+		"ALTER TABLE customers ADD COLUMN c pg_catalog.int4":                                           "",
+		"DROP TABLE customers": "",
 	} {
 		s, err := openGuard().Migration(context.Background(), newFake(), text)
 		require.NoError(t, err, text)

@@ -226,7 +226,10 @@ func (d *ddl) createTable(s *pg.CreateStmt) error {
 		d.create[len(d.create)-1].kind = 'p'
 	}
 	for _, n := range s.InhRelations { // INHERITS and PARTITION OF change the parent
-		d.write(n.GetRangeVar(), "table")
+		parent := d.write(n.GetRangeVar(), "table")
+		if s.Partbound != nil {
+			d.heavy = append(d.heavy, heavyThing{table: parent, kind: HeavyDefaultOf})
+		}
 	}
 	if s.Tablespacename != "" {
 		return formTablespace.refuse()
@@ -260,7 +263,7 @@ func (d *ddl) index(s *pg.IndexStmt) error {
 		return formTablespace.refuse()
 	}
 	on := d.write(s.Relation, "")
-	d.heavy = append(d.heavy, heavyThing{on, HeavyIndex})
+	d.heavy = append(d.heavy, heavyThing{table: on, kind: HeavyIndex})
 	if s.Idxname != "" {
 		d.create = append(d.create, newThing{name: Name{Name: s.Idxname}, beside: on, kind: 'i', free: true})
 	}

@@ -82,7 +82,10 @@ func (d *ddl) alterTable(s *pg.AlterTableStmt) error {
 			return err
 		}
 		if h := heavyOf(c); h != "" {
-			d.heavy = append(d.heavy, heavyThing{heavyTable(rel, c), h})
+			d.heavy = append(d.heavy, heavyThing{table: heavyTable(rel, c), kind: h, typ: addedType(c)})
+		}
+		if c.Subtype == pg.AlterTableType_AT_AttachPartition {
+			d.heavy = append(d.heavy, heavyThing{table: rel, kind: HeavyDefaultOf})
 		}
 	}
 	return nil

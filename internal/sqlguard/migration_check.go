@@ -56,7 +56,7 @@ func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
 	}
 	for _, h := range d.heavy {
 		if rel, ok := v.facts.Relations[h.table]; ok {
-			out.Heavy = append(out.Heavy, HeavyPart{Kind: h.kind, Table: rel.target()})
+			out.Heavy = append(out.Heavy, HeavyPart{Kind: h.kind, Table: rel.target(), Type: h.typeText()})
 		}
 	}
 	for _, r := range d.renames {

@@ -10,28 +10,38 @@ type Heavy string
 // The kinds (manual, ALTER TABLE, Notes; CREATE INDEX). What is not among them is free of both: adding a
 // column without a default or with a constant one, dropping, renaming, defaults, NOT VALID constraints.
 const (
-	HeavyType       Heavy = "type"        // ALTER COLUMN TYPE: a rewrite, unless the values may stay as they are
-	HeavyDefault    Heavy = "default"     // ADD COLUMN with a default or expression that is worked out for each row
-	HeavyNotNull    Heavy = "not null"    // SET NOT NULL: a scan
-	HeavyCheck      Heavy = "check"       // ADD CHECK without NOT VALID: a scan
-	HeavyForeignKey Heavy = "foreign key" // ADD FOREIGN KEY without NOT VALID: a scan of both tables
-	HeavyUnique     Heavy = "unique"      // ADD PRIMARY KEY, UNIQUE or EXCLUDE without USING INDEX: an index build
-	HeavyValidate   Heavy = "validate"    // VALIDATE CONSTRAINT: a scan that blocks no writes
-	HeavyIndex      Heavy = "index"       // CREATE INDEX: an index build
-	HeavyPartition  Heavy = "partition"   // ATTACH PARTITION: a scan of the partition
-	HeavyStorage    Heavy = "storage"     // SET LOGGED, SET UNLOGGED: a rewrite
+	HeavyType       Heavy = "type"              // ALTER COLUMN TYPE: a rewrite, unless the values may stay as they are
+	HeavyDefault    Heavy = "default"           // ADD COLUMN with a default or expression that is worked out for each row
+	HeavyNotNull    Heavy = "not null"          // SET NOT NULL: a scan
+	HeavyCheck      Heavy = "check"             // ADD CHECK without NOT VALID: a scan
+	HeavyForeignKey Heavy = "foreign key"       // ADD FOREIGN KEY without NOT VALID: a scan of both tables
+	HeavyUnique     Heavy = "unique"            // ADD PRIMARY KEY, UNIQUE or EXCLUDE without USING INDEX: an index build
+	HeavyValidate   Heavy = "validate"          // VALIDATE CONSTRAINT: a scan that blocks no writes
+	HeavyIndex      Heavy = "index"             // CREATE INDEX: an index build
+	HeavyPartition  Heavy = "partition"         // ATTACH PARTITION: a scan of the partition
+	HeavyStorage    Heavy = "storage"           // SET LOGGED, SET UNLOGGED: a rewrite
+	HeavyDomain     Heavy = "domain"            // ADD COLUMN of a type that may be a domain with a constraint or default: a rewrite
+	HeavyDefaultOf  Heavy = "default partition" // a new partition: a scan of the default partition, for rows that belong to it now
 )
 
 // heavyThing is a heavy part and the table that it rewrites or scans.
 type heavyThing struct {
 	table Name
 	kind  Heavy
+	typ   Name // of HeavyDomain
 }
 
 // renameThing is a new name of a column, or (column "") of the relation.
 type renameThing struct {
 	rel        Name
 	column, to string
+}
+
+func (h heavyThing) typeText() string {
+	if h.kind != HeavyDomain {
+		return ""
+	}
+	return h.typ.String()
 }
 
 // heavyTable is the table that a sub-command works through: the partition where one is attached.
@@ -69,6 +79,8 @@ func heavyConstraint(k *pg.Constraint) Heavy {
 	switch {
 	case k == nil:
 		return ""
+	case k.Indexname != "" && k.Contype == pg.ConstrType_CONSTR_PRIMARY:
+		return HeavyNotNull // a key of columns that may be NULL is looked through for NULLs
 	case k.Indexname != "":
 		return ""
 	}
@@ -120,6 +132,9 @@ func heavyColumn(c *pg.ColumnDef) Heavy {
 			}
 		}
 	}
+	if names := c.GetTypeName().GetNames(); len(names) > 0 && !builtinType(typeOf(names)) {
+		return HeavyDomain
+	}
 	if filled && refers { // without a default the new column is empty and there is nothing to look up
 		return HeavyForeignKey
 	}
@@ -146,4 +161,21 @@ func literal(n *pg.Node) bool {
 		return e.Lexpr == nil && literal(e.Rexpr)
 	}
 	return false
+}
+
+// addedType is the type of the column that a sub-command adds.
+func addedType(c *pg.AlterTableCmd) Name {
+	if names := c.GetDef().GetColumnDef().GetTypeName().GetNames(); len(names) > 0 {
+		return typeOf(names)
+	}
+	return Name{}
+}
+
+// typeOf is a type's name as it is written.
+func typeOf(names []*pg.Node) Name {
+	n := Name{Name: names[len(names)-1].GetString_().GetSval()}
+	if len(names) > 1 {
+		n.Schema = names[len(names)-2].GetString_().GetSval()
+	}
+	return n
 }

@@ -67,6 +67,7 @@ type DDLForm struct {
 type HeavyPart struct {
 	Kind  Heavy
 	Table Target
+	Type  string // of HeavyDomain: the type, quoted where needed
 }
 
 // Rename is a new name: of a column where Column is set, else of the relation itself.

@@ -34,22 +34,32 @@ var recipes = map[sqlguard.Heavy]string{
 	sqlguard.HeavyUnique:     "Ask the database owner to CREATE UNIQUE INDEX CONCURRENTLY, which no preview can run, then ADD CONSTRAINT … USING INDEX.",
 	sqlguard.HeavyIndex:      "Ask the database owner to CREATE INDEX CONCURRENTLY: it blocks no writes, and it cannot run in a transaction, so no preview can show it.",
 	sqlguard.HeavyPartition:  "Give the partition a CHECK constraint that implies its bounds first (NOT VALID, then VALIDATE): attaching then scans nothing.",
+	sqlguard.HeavyDefaultOf:  "Give the default partition a CHECK constraint first (NOT VALID, then VALIDATE) that excludes the new partition's rows: it is then not scanned.",
+	sqlguard.HeavyDomain:     "Add the column with the domain's base type and the constraint as NOT VALID, and VALIDATE it in a second migration.",
 	sqlguard.HeavyStorage:    "Ask the database owner for a quiet hour: there is no way around rewriting it.",
 	sqlguard.HeavyValidate:   "Validating blocks no writes; ask the database owner to run it, or raise migration.maxPreviewBytes.",
 }
 
 // sizesStep measures the tables that the migration may work through; limit < 0 is no limit.
 func sizesStep(st *sqlguard.Statement, limit int64, m string) (wire.Step, bool) {
-	var oids []uint32
+	var tables, parents, typed []uint32
+	types := []string{}
 	for _, h := range st.DDL().Heavy {
-		if !slices.Contains(oids, h.Table.OID) {
-			oids = append(oids, h.Table.OID)
+		switch {
+		case h.Kind == sqlguard.HeavyDefaultOf:
+			parents = append(parents, h.Table.OID)
+		case h.Kind == sqlguard.HeavyDomain:
+			typed, types = append(typed, h.Table.OID), append(types, h.Type)
+		case !slices.Contains(tables, h.Table.OID):
+			tables = append(tables, h.Table.OID)
 		}
 	}
-	if len(oids) == 0 {
+	if len(tables)+len(parents)+len(typed) == 0 {
 		return wire.Step{}, false
 	}
-	return wire.Step{SQL: sizesSQL, Params: [][]byte{wire.OIDArray(oids), strconv.AppendInt(nil, limit, 10), text(m)}}, true
+	return wire.Step{SQL: sizesSQL, Params: [][]byte{
+		wire.OIDArray(tables), strconv.AppendInt(nil, limit, 10), text(m), wire.OIDArray(parents), wire.OIDArray(typed), wire.TextArray(types),
+	}}, true
 }
 
 // tooLarge is the refusal of a rehearsal that would hold its lock for long: found is "oid bytes".

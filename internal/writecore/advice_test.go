@@ -105,7 +105,23 @@ func TestMigrationTooLarge(t *testing.T) {
 		require.Contains(t, err.(*refusal.Error).Hint, recipe, text) //nolint:errorlint,forcetypeassert // requireCode looked
 		require.Empty(t, r.Plan.Token)
 	}
+	b.db.Exec(t, `SET ROLE migrator; CREATE DOMAIN app.plain AS int; CREATE DOMAIN app.checked AS int CHECK (VALUE > 0); CREATE DOMAIN app.filled AS float DEFAULT random();
+		CREATE TYPE app.mood AS ENUM ('a'); CREATE UNIQUE INDEX big_a ON app.big (a);
+		CREATE TABLE app.ranged (id int, note text) PARTITION BY RANGE (id); CREATE TABLE app.rest PARTITION OF app.ranged DEFAULT; INSERT INTO app.ranged SELECT g, repeat('x', 300) FROM generate_series(1000, 20000) g;
+		CREATE TABLE app.small (id int, note text); CREATE TABLE app.lone (id int) PARTITION BY RANGE (id)`)
+	for text, recipe := range map[string]string{
+		"ALTER TABLE app.big ADD COLUMN c app.checked":                                               "base type",
+		"ALTER TABLE app.big ADD COLUMN c app.filled":                                                "base type",
+		"ALTER TABLE app.big ADD CONSTRAINT k UNIQUE USING INDEX big_a, ALTER COLUMN a SET NOT NULL": "NOT VALID",
+		"CREATE TABLE app.first PARTITION OF app.ranged FOR VALUES FROM (0) TO (10)":                 "default partition",
+		"ALTER TABLE app.ranged ATTACH PARTITION app.small FOR VALUES FROM (0) TO (10)":              "default partition",
+	} {
+		_, err := b.migrate(text)
+		requireCode(t, err, refusal.MigrationTooLarge)
+		require.Contains(t, err.(*refusal.Error).Hint, recipe, text) //nolint:errorlint,forcetypeassert // requireCode looked
+	}
 	for _, text := range []string{
+		"ALTER TABLE app.big ADD COLUMN c app.plain", "ALTER TABLE app.big ADD COLUMN c app.mood", "CREATE TABLE app.first PARTITION OF app.lone FOR VALUES FROM (0) TO (10)",
 		"ALTER TABLE app.big ADD COLUMN c int NOT NULL DEFAULT 5", "ALTER TABLE app.big DROP COLUMN note", "ALTER TABLE app.big RENAME TO huge",
 		"ALTER TABLE app.big ADD CHECK (a > 0) NOT VALID", "ALTER TABLE app.tiny ALTER COLUMN a TYPE bigint", "ALTER TABLE app.big ALTER COLUMN a SET DEFAULT 1",
 	} {
