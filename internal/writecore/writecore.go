@@ -77,7 +77,7 @@ type Options struct {
 	CanWrite func(schema, name string) bool
 	// CanRead is that of the read allowlist; nil hides nothing.
 	CanRead func(schema, name string) bool
-	Limits   Limits
+	Limits  Limits
 	// Recheck puts a statement that a preview of an earlier process made, and its params, through the
 	// guard again; nil = plans of an earlier process are not executed.
 	Recheck func(ctx context.Context, sql string, params []json.RawMessage) (*sqlguard.Statement, error)
