@@ -25,6 +25,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`"(duration_ms|held_ms)": ?[0-9.]+`), `"$1": 0`},
 	{regexp.MustCompile(`(ran in|took) [0-9.,]+ ms`), "$1 0 ms"},
 	{regexp.MustCompile(`"(cost|Startup Cost|Total Cost|Plan Rows|Plan Width|rows|rowCountEstimate|size_bytes)": ?[0-9.]+`), `"$1": 0`},
+	{regexp.MustCompile(`(?m)^ *"Disabled": false,\n`), ""}, // Postgres 18 says so of each node of a plan
 }
 
 func normalised(s string) string {
