@@ -66,7 +66,7 @@ func (f *found) settleBelow(m proto.Message) {
 	case *pg.FuncCall:
 		if at := takesName(strs(n.Funcname), n.Args); at >= 0 {
 			f.settle(n.Args[at])
-			if c := n.Args[at].GetTypeCast(); c != nil && searchFunctions[strs(n.Funcname)[len(n.Funcname)-1]] {
+			if c := n.Args[at].GetTypeCast(); c != nil && searchFunctions[strs(n.Funcname)[len(n.Funcname)-1]] && searchTypes[lastOf(c.TypeName)] {
 				f.searches[c] = true // it is not shown, whatever it is
 			}
 		}
@@ -95,8 +95,7 @@ func (f *found) settleComparison(e *pg.A_Expr) {
 func ownType(n *pg.Node) bool {
 	switch {
 	case n.GetTypeCast() != nil:
-		parts := strs(n.GetTypeCast().TypeName.GetNames())
-		return len(parts) > 0 && parts[len(parts)-1] != "unknown"
+		return lastOf(n.GetTypeCast().TypeName) != "unknown"
 	case n.GetFuncCall() != nil, n.GetColumnRef() != nil:
 		return true
 	}
@@ -117,6 +116,15 @@ func keepsName(t *pg.TypeName) bool {
 // searchFunctions take a text search configuration, or a dictionary, first.
 var searchFunctions = set(`to_tsvector to_tsquery plainto_tsquery phraseto_tsquery websearch_to_tsquery ts_headline
 json_to_tsvector jsonb_to_tsvector ts_lexize`)
+
+var searchTypes = set("regconfig regdictionary")
+
+func lastOf(t *pg.TypeName) string {
+	if parts := strs(t.GetNames()); len(parts) > 0 {
+		return parts[len(parts)-1]
+	}
+	return ""
+}
 
 // takesName gives the position of an argument that a function of the system takes as a name, or -1.
 func takesName(name []string, args []*pg.Node) int {

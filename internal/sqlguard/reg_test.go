@@ -188,3 +188,28 @@ func TestWritesShowNoNamesOfNumbers(t *testing.T) {
 	_, err := tight.Update(t.Context(), cat, sqlguard.UpdateSpec{Table: "app.refs", Where: "id = 1", SetExpressions: []sqlguard.SetExpr{{Column: "r", Expr: "DEFAULT"}, {Column: "id", Expr: "'app.t'::regclass::oid::int"}}})
 	require.NoError(t, err)
 }
+
+// Nor does a migration make a place where numbers become names.
+func TestMigrationsMakeNoNamesOfNumbers(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, namesSQL)
+	p := policyOf(t, []string{"app.t", "app.refs"}, []string{"app"}, nil)
+	tight, open := sqlguard.New(p), sqlguard.New(sqlguard.Policy{Write: p.Write})
+	for _, text := range []string{
+		"ALTER TABLE app.t ALTER COLUMN id TYPE regclass USING id::oid", "ALTER TABLE app.t ADD COLUMN r regclass DEFAULT '16385'", "ALTER TABLE app.t ADD COLUMN r app.ref",
+		"CREATE TABLE app.x (r regclass)", "CREATE TABLE app.x (r regclass[])", "CREATE TABLE app.x (r regtype DEFAULT 'int')", "CREATE DOMAIN app.x AS regclass",
+		"CREATE VIEW app.x AS SELECT tableoid::regclass FROM app.t", "CREATE VIEW app.x AS SELECT CASE WHEN true THEN '16385' ELSE pg_typeof(1) END", "CREATE TABLE app.x AS SELECT * FROM app.refs",
+		"ALTER TABLE app.refs ALTER COLUMN r SET DEFAULT '16385'::regclass", "CREATE TABLE app.x AS TABLE app.refs",
+	} {
+		_, err := open.Migration(t.Context(), s.Writer().Catalog(), text)
+		require.NoError(t, err, text)
+		_, err = tight.Migration(t.Context(), s.Writer().Catalog(), text)
+		requireRefused(t, refusal.FunctionNotAllowed, err, text)
+	}
+	for _, text := range []string{
+		"CREATE VIEW app.x AS SELECT id, tableoid::regclass::text AS of FROM app.t", "ALTER TABLE app.refs ADD COLUMN n int", "CREATE INDEX ON app.refs (r)", "ALTER TABLE app.refs DROP COLUMN r",
+	} {
+		_, err := tight.Migration(t.Context(), s.Writer().Catalog(), text)
+		require.NoError(t, err, text)
+	}
+}
