@@ -23,22 +23,14 @@ for major in $MAJORS; do
   began=$(date +%s)
   if found=$(scripts/setup-postgres-versions.sh "$major"); then
     SW_TEST_POSTGRES_BIN=${found#* }
-    SW_TEST_POSTGRES_DOCKER=
     name=$("$SW_TEST_POSTGRES_BIN/postgres" --version)
-    say "== $name"
-  elif [ "${SW_TEST_MATRIX_DOCKER:-}" = 1 ] && docker version >/dev/null 2>&1; then
-    SW_TEST_POSTGRES_BIN=
-    SW_TEST_POSTGRES_DOCKER=1
-    SW_TEST_POSTGRES_IMAGE=postgres:$major-alpine
-    export SW_TEST_POSTGRES_IMAGE
-    name="$SW_TEST_POSTGRES_IMAGE in Docker"
     say "== $name"
   else
     printf '%-34s NOT RUN: there are no binaries of it here\n' "Postgres $major" >>"$table"
     [ "${OFFLINE:-}" = skip ] || failed=1
     continue
   fi
-  export SW_TEST_POSTGRES_BIN SW_TEST_POSTGRES_DOCKER
+  export SW_TEST_POSTGRES_BIN
   { go test -race "$@" 2>&1 || : >"$logs/$major.failed"; } | tee "$logs/$major"
   if [ -e "$logs/$major.failed" ]; then
     verdict=FAILED

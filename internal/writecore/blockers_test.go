@@ -16,7 +16,7 @@ import (
 func TestLockTimeoutNamesWhoBlocks(t *testing.T) {
 	t.Parallel()
 	const blocking = "SELECT id AS sesame FROM app.t WHERE id = 1 FOR UPDATE"
-	b := setup(t, tinySQL, func(o *writecore.Options) { o.LockTimeout = 400 * time.Millisecond })
+	b := setup(t, tinySQL, func(o *writecore.Options) { o.LockTimeout = 1500 * time.Millisecond })
 	r, err := b.update("app.t", setV("5"), nil, "id = 1")
 	require.NoError(t, err)
 	ddl, err := b.migrate("ALTER TABLE app.t ADD COLUMN x int")
@@ -40,7 +40,7 @@ func TestLockTimeoutNamesWhoBlocks(t *testing.T) {
 // Of another role's session this role may not see the times; the process it may.
 func TestLockTimeoutNamesOthersWithoutTimes(t *testing.T) {
 	t.Parallel()
-	b := setup(t, tinySQL, func(o *writecore.Options) { o.LockTimeout = 400 * time.Millisecond })
+	b := setup(t, tinySQL, func(o *writecore.Options) { o.LockTimeout = 1500 * time.Millisecond })
 	b.super("BEGIN; LOCK TABLE app.t")
 	pid := b.one("SELECT DISTINCT pid::text FROM pg_locks WHERE relation = 'app.t'::regclass")
 	_, err := b.delete("app.t", "id = 1")
