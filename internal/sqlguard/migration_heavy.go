@@ -19,7 +19,7 @@ const (
 	HeavyValidate   Heavy = "validate"          // VALIDATE CONSTRAINT: a scan that blocks no writes
 	HeavyIndex      Heavy = "index"             // CREATE INDEX: an index build
 	HeavyPartition  Heavy = "partition"         // ATTACH PARTITION: a scan of the partition
-	HeavyStorage    Heavy = "storage"           // SET LOGGED, SET UNLOGGED: a rewrite
+	HeavyStorage    Heavy = "storage"           // SET LOGGED, SET UNLOGGED, SET ACCESS METHOD: a rewrite
 	HeavyDomain     Heavy = "domain"            // ADD COLUMN of a type that may be a domain with a constraint or default: a rewrite
 	HeavyDefaultOf  Heavy = "default partition" // a new partition: a scan of the default partition, for rows that belong to it now
 )
@@ -64,7 +64,7 @@ func heavyOf(c *pg.AlterTableCmd) Heavy {
 		return HeavyValidate
 	case pg.AlterTableType_AT_AttachPartition:
 		return HeavyPartition
-	case pg.AlterTableType_AT_SetLogged, pg.AlterTableType_AT_SetUnLogged:
+	case pg.AlterTableType_AT_SetLogged, pg.AlterTableType_AT_SetUnLogged, pg.AlterTableType_AT_SetAccessMethod:
 		return HeavyStorage
 	case pg.AlterTableType_AT_AddConstraint:
 		return heavyConstraint(c.GetDef().GetConstraint())
