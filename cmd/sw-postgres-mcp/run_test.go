@@ -95,6 +95,7 @@ func TestCheckConfigAllowlists(t *testing.T) {
 	}
 	require.Equal(t, []string{"ok read empty: everything that the role may read", "ok write empty: nothing is writable"}, check(``, ``))
 	require.Equal(t, []string{
+		"warn write names what allowlist.read does not: app.*, nothing_like_it.*. There update_rows and delete_rows, which show rows, are refused; insert_rows is not",
 		"warn read schema bare holds no tables",
 		"warn read there is no schema sale; did you mean sales?",
 		"warn read schema sales: role readonly lacks SELECT on 1 of 5, for example sales.half",
@@ -104,6 +105,7 @@ func TestCheckConfigAllowlists(t *testing.T) {
 		"warn write schema sales: role writer lacks DELETE on 1 of 4, for example sales.half",
 	}, check(`"schemas":["sales","sale","bare","shut"]`, `"schemas":["sales","app","nothing_like_it"]`))
 	require.Equal(t, []string{
+		`warn write names what allowlist.read does not: app.itms, sale.orders, sales."Order Items", sales.half, sales.mv, sales.seq. There update_rows and delete_rows, which show rows, are refused; insert_rows is not`,
 		"ok read 2 of 3 tables are there with the grants that role readonly needs",
 		`warn read there is no table sales."order items"; did you mean sales."Order Items", app.items?`,
 		"warn write sales.half: role writer lacks DELETE",

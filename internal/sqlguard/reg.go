@@ -31,13 +31,10 @@ func (f *found) settle(nodes ...*pg.Node) {
 	}
 }
 
-// settleOutput is for the statement as a whole: what its columns are is what the caller gets. The branches
-// of a set operation and the rows of VALUES find a type together.
+// settleOutput is for the statement as a whole: what its columns are is what the caller gets. A set operation
+// and VALUES, whose rows find a type together, have no such list.
 func (f *found) settleOutput(s *pg.SelectStmt) {
-	if s == nil || s.Op != pg.SetOperation_SETOP_NONE || len(s.ValuesLists) > 0 {
-		return
-	}
-	for _, t := range s.TargetList {
+	for _, t := range s.GetTargetList() {
 		f.settle(t.GetResTarget().GetVal())
 	}
 }
