@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -71,6 +73,7 @@ func (r *root) checkConfig(ctx context.Context) error {
 	for _, w := range append(notes.Warnings, config.Misspelt(r.environ)...) {
 		p.warn("configuration", w)
 	}
+	p.journal(cfg.JournalPath)
 	var warnings []string
 	db, _, err := parts(ctx, cfg, slog.New(slog.DiscardHandler), func(w string) { warnings = append(warnings, w) })
 	if err != nil {
@@ -98,6 +101,23 @@ func (r *root) checkConfig(ctx context.Context) error {
 		return usage(errChecksFailed)
 	}
 	return nil
+}
+
+// journal looks for the directory only: a server that runs has the file.
+func (p *report) journal(path string) {
+	if path == "" {
+		return
+	}
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		p.fail("journal", fmt.Errorf("journal.path: the directory must exist: %w", err))
+	case !info.IsDir():
+		p.fail("journal", fmt.Errorf("journal.path: %s is not a directory", dir))
+	default:
+		p.ok("journal", path+": plans outlive a restart")
+	}
 }
 
 // pool connects one pool.

@@ -210,7 +210,10 @@ func (w *TwoPhaseWrite) commitPlan(ctx context.Context, req ExecuteRequest, ex *
 			break
 		}
 		if again != nil && try < maxTries {
-			continue
+			if err = pause(ctx, try); err == nil {
+				continue
+			}
+			again = nil // the caller left
 		}
 		if again != nil {
 			err = changedByOthers(again)

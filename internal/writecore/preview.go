@@ -210,6 +210,9 @@ func (w *TwoPhaseWrite) rehearse(ctx context.Context, s Session, st *sqlguard.St
 		if try == maxTries {
 			return r, changedByOthers(again)
 		}
+		if err := pause(ctx, try); err != nil {
+			return r, err
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,24 @@ func retryable(e *wire.ServerError) bool {
 
 // maxTries bounds how often a serialization failure or deadlock is tried again, digest included.
 const maxTries = 3
+
+// pauses are how long to wait before each further try, up to twice as long by chance: whoever changes the
+// same rows is often about to change the next ones, and three tries in a row meet the same burst. Nothing is
+// locked meanwhile. See TestPreviewsBesideUpdates.
+var pauses = [maxTries]time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond}
+
+// pause waits before the try after this one; a caller that leaves is not waited for.
+func pause(ctx context.Context, try int) error {
+	d := pauses[try]
+	t := time.NewTimer(d + rand.N(d)) //nolint:gosec // so that two do not meet again, no secret
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
 
 // The settings that bound a statement, by name.
 const (
