@@ -137,16 +137,6 @@ func (p *pgProxy) cutAll() {
 	}
 }
 
-// redirect leads new connections to another server, as a failover behind one address does.
-func (p *pgProxy) redirect(to *pgtemp.DB) {
-	p.t.Helper()
-	u, err := url.Parse(to.Super)
-	require.NoError(p.t, err)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.target = u.Host
-}
-
 // on sets what happens at messages from the program and from the server from now on.
 func (p *pgProxy) on(front, back func(frame) verdict) {
 	p.mu.Lock()
