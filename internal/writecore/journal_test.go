@@ -193,3 +193,24 @@ func TestJournalRevivesIndirectChanges(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "0", l.one("SELECT count(*) FROM app.c"))
 }
+
+// TestS14AnotherServerIsNotBelieved: COMMIT was sent to one server and another answers now (a standby was
+// promoted, a copy restored). Its ledger says nothing about that COMMIT: the outcome stays unknown, and
+// nothing runs again.
+func TestS14AnotherServerIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	l := journaled(t, journalTables)
+	r, err := l.delete("app.t", "id = $1", "1")
+	require.NoError(t, err)
+	x, err := l.store.Begin(r.Plan.Token, plan.Echo{Payload: &r.Plan.Payload})
+	require.NoError(t, err)
+	require.NoError(t, x.Committing(plan.Mark{Identity: "4711/00000009"})) // and then it dies
+	l.again(t)
+	for range 2 {
+		_, err = l.execute(r)
+		requireCode(t, err, refusal.OutcomeUnknown)
+	}
+	_, _, unknown := l.core.Recover(l.ctx)
+	require.Equal(t, 1, unknown)
+	require.Equal(t, "200", l.one("SELECT count(*) FROM app.t"))
+}
