@@ -366,3 +366,25 @@ func TestDocsLinks(t *testing.T) {
 	}
 	require.NotZero(t, links)
 }
+
+// The contents at the top of the reference name every section, in order, and the longer parts of sections.
+func TestDocsContents(t *testing.T) {
+	t.Parallel()
+	doc := docText(t, reference)
+	top, _, found := strings.Cut(doc, "\n## ")
+	require.True(t, found)
+	var listed []string
+	for _, m := range regexp.MustCompile(`\[([^\]]+)\]\(#[a-z0-9-]+\)`).FindAllStringSubmatch(top, -1) {
+		listed = append(listed, m[1])
+	}
+	at := 0
+	for _, m := range regexp.MustCompile(`(?m)^(##+) (.+)$`).FindAllStringSubmatch(doc, -1) {
+		if i := slices.Index(listed, m[2]); i >= 0 {
+			require.GreaterOrEqual(t, i, at, "%s is out of its order", m[2])
+			at = i
+		} else {
+			require.NotEqual(t, "##", m[1], "the contents lack %s", m[2])
+		}
+	}
+	require.NotZero(t, at)
+}

@@ -129,21 +129,26 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, at desktop
 	if cfg.Audit.Reads {
 		recordRead = recordReads(ledger, cfg.CallerID)
 	}
-	a.server = mcpserver.New(mcpserver.Options{
+	deps := tools.Deps{
+		Text: guard, Rows: guard,
+		ReadonlyCatalog: db.Readonly().Catalog(), WriterCatalog: db.Writer().Catalog(),
+		Reads:  reads{pool: db.Readonly(), guard: guard},
+		Writes: core, RecordRead: recordRead,
+		Policy: cfg.Tools, PolicyFrom: cfg.ToolsFrom, NothingWritable: cfg.Allowlist.Write.Empty(),
+		Limits: tools.Limits{
+			QueryRows: cfg.Query.MaxRows, QueryBytes: cfg.Query.MaxBytes, QueryTimeout: cfg.Query.StatementTimeout,
+			ApprovalAbove: cfg.Write.ApprovalRequiredAboveRows, ExecuteWait: cfg.Write.ExecuteWait,
+		},
+	}
+	o := mcpserver.Options{
 		Name: "sw-postgres-mcp", Title: "Postgres with previews", Version: version, Instructions: tools.InstructionsFor(cfg.Allowlist.Write.Empty()),
-		Tools: observed(tools.All(tools.Deps{
-			Text: guard, Rows: guard,
-			ReadonlyCatalog: db.Readonly().Catalog(), WriterCatalog: db.Writer().Catalog(),
-			Reads:  reads{pool: db.Readonly(), guard: guard},
-			Writes: core, RecordRead: recordRead,
-			Policy: cfg.Tools, PolicyFrom: cfg.ToolsFrom, NothingWritable: cfg.Allowlist.Write.Empty(),
-			Limits: tools.Limits{
-				QueryRows: cfg.Query.MaxRows, QueryBytes: cfg.Query.MaxBytes, QueryTimeout: cfg.Query.StatementTimeout,
-				ApprovalAbove: cfg.Write.ApprovalRequiredAboveRows, ExecuteWait: cfg.Write.ExecuteWait,
-			},
-		}), a.refusals),
+		Tools: observed(tools.All(deps), a.refusals), Prompts: tools.PromptsOf(deps),
 		Logger: log,
-	})
+	}
+	if r := tools.ResourcesOf(deps); r != nil { // a nil *Resources is not a nil interface
+		o.Resources = r
+	}
+	a.server = mcpserver.New(o)
 	return a, nil
 }
 

@@ -29,6 +29,9 @@ type Options struct {
 	// Instructions are handed to every client for its agent.
 	Instructions string
 	Tools        []tools.Tool
+	// Resources are the tables as resources; nil offers none.
+	Resources Resources
+	Prompts   []tools.Prompt
 	// MaxLine is the longest message that is read, in bytes with its newline; 0 = MaxLine.
 	MaxLine int
 	Logger  *slog.Logger // nil discards
@@ -40,11 +43,13 @@ type Server struct {
 	log   *slog.Logger
 	calls calls
 	max   int
+	// resources bounds how many of them are looked at at once.
+	resources chan struct{}
 }
 
 // New makes a server. It serves nothing yet.
 func New(o Options) *Server {
-	s := &Server{log: o.Logger, max: o.MaxLine}
+	s := &Server{log: o.Logger, max: o.MaxLine, resources: make(chan struct{}, resourcesAtOnce)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -65,15 +70,28 @@ func New(o Options) *Server {
 	hooks.AddAfterListTools(func(_ context.Context, _ any, _ *mcp.ListToolsRequest, r *mcp.ListToolsResult) {
 		r.Tools = slices.DeleteFunc(r.Tools, func(t mcp.Tool) bool { return hidden[t.Name] })
 	})
-	s.mcp = server.NewMCPServer(o.Name, o.Version,
+	options := []server.ServerOption{
 		server.WithTitle(o.Title),
 		server.WithInstructions(o.Instructions),
 		server.WithToolCapabilities(false),
 		server.WithHooks(hooks),
-	)
+	}
+	if o.Resources != nil {
+		c := completer{s, o.Resources}
+		options = append(options, server.WithResourceCapabilities(false, false), server.WithCompletions(),
+			server.WithResourceCompletionProvider(c), server.WithPromptCompletionProvider(c))
+	}
+	if len(o.Prompts) > 0 {
+		options = append(options, server.WithPromptCapabilities(false))
+	}
+	s.mcp = server.NewMCPServer(o.Name, o.Version, options...)
 	for _, t := range o.Tools {
 		s.mcp.AddTool(describe(t), s.handler(t))
 	}
+	if o.Resources != nil {
+		s.addResources(o.Resources, hooks)
+	}
+	s.addPrompts(o.Prompts)
 	return s
 }
 
@@ -172,7 +190,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Only a failed write tells that the client stopped reading; the library logs it and goes on.
-	w := &lineWriter{out: out, onError: func(error) { cancel() }}
+	w := &lineWriter{out: out, onError: func(error) { cancel() }, rewrite: withCode}
 	stdio := server.NewStdioServer(s.mcp)
 	server.WithErrorLogger(log.New(logLines{s.log}, "", 0))(stdio)
 	server.WithWorkerPoolSize(workers)(stdio)
@@ -213,5 +231,5 @@ func (s *Server) Handle(ctx context.Context, message json.RawMessage) (json.RawM
 	if err != nil {
 		return nil, fmt.Errorf("marshalling the answer: %w", err)
 	}
-	return out, nil
+	return withCode(out), nil
 }

@@ -16,11 +16,21 @@ type lineWriter struct {
 	out     io.Writer
 	err     error
 	onError func(error)
-	onLine  func([]byte) // gets each line of the library before it goes out
+	onLine  func([]byte)        // gets each line of the library before it goes out
+	rewrite func([]byte) []byte // what goes out in place of a line of the library
 }
 
 // Write implements io.Writer for whole lines of the library.
-func (w *lineWriter) Write(p []byte) (int, error) { return w.write(p, w.onLine) }
+func (w *lineWriter) Write(p []byte) (int, error) {
+	line := p
+	if w.rewrite != nil {
+		line = w.rewrite(p)
+	}
+	if n, err := w.write(line, w.onLine); err != nil {
+		return min(n, len(p)), err
+	}
+	return len(p), nil
+}
 
 func (w *lineWriter) write(p []byte, before func([]byte)) (int, error) {
 	w.mu.Lock()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
@@ -37,11 +36,7 @@ Without arguments everything readable is described; if that is too much for one 
 			if err := decode(describeSchemaUsage, call.Arguments, &a); err != nil {
 				return nil, err
 			}
-			started := time.Now()
-			out, n, err := d.describe(ctx, a)
-			if d.RecordRead != nil {
-				d.RecordRead(ctx, ReadEvent{Tool: "describe_schema", Reason: a.Reason, Rows: int64(n), Duration: time.Since(started), Err: err})
-			}
+			out, _, err := d.describeAndRecord(ctx, a)
 			return out, err
 		},
 	}
@@ -178,8 +173,13 @@ func (req *DescribeRequest) like(schema, like string) error {
 			req.Schema = name.Name
 		}
 	}
-	req.Like = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `"`, ``, `*`, `%`).Replace(strings.ToLower(like))
+	req.Like = strings.NewReplacer(`"`, ``, `*`, `%`).Replace(literal(strings.ToLower(like)))
 	return nil
+}
+
+// literal is a text as a LIKE pattern that means it.
+func literal(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
 // pattern tells whether a text holds a * outside double quotes, and splits it at the first dot there.
