@@ -28,3 +28,14 @@ apt_install() {
   done
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
 }
+
+# need_npm makes sure that npm is there, to fetch what its argument names.
+need_npm() {
+  command -v npm >/dev/null 2>&1 && return 0
+  if command -v apt-get >/dev/null 2>&1; then
+    apt_install npm >&2
+  else
+    say "npm is needed to fetch $1: install Node.js."
+    return 1
+  fi
+}

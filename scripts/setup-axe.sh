@@ -14,10 +14,7 @@ if [ ! -f "$dir/axe.min.js" ]; then
     say "axe-core: not there. \`make setup-axe\` fetches it."
     exit 1
   fi
-  command -v npm >/dev/null 2>&1 || if command -v apt-get >/dev/null 2>&1; then apt_install npm >&2; else
-    say "npm is needed to fetch axe-core: install Node.js."
-    exit 1
-  fi
+  need_npm axe-core
   mkdir -p "$dir"
   work=$(mktemp -d "$dir/fetch.XXXXXX")
   trap 'rm -rf "$work"' EXIT
