@@ -61,8 +61,8 @@ fmt: setup-lint ## format the Go code
 demo: setup-postgres build ## a throw-away Postgres, the page and a guided tour; AUTO=1 decides by itself
 	bin/sw-postgres-mcp demo $(if $(filter-out 0,$(AUTO)),--auto)
 
-bench: setup-postgres ## ratios against the bare statement, and round trips; SW_BENCH_ROUNDS=n pairs (21)
-	go test -tags bench -count=1 -timeout 20m -v -run '^TestBench' ./tests/bench
+bench: setup-postgres setup-browser ## ratios against the bare statement, round trips, and the page's times; SW_BENCH_ROUNDS=n pairs (21)
+	go test -tags bench -p 1 -count=1 -timeout 20m -v -run '^TestBench' ./tests/bench ./internal/approvalui ./tests
 
 crash: setup-postgres ## kill the program, its connection and its Postgres at every point of a write; SW_CRASH_DEATHS=n (216)
 	go test -race -tags crash -count=1 -timeout 40m -v -run '^TestCrash' ./tests

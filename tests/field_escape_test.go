@@ -287,6 +287,7 @@ func TestFieldE72PrivilegedRoles(t *testing.T) {
 		eventually(t, "the opt-in is said loudly", func() bool {
 			return strings.Contains(s.log(), name) && strings.Contains(s.log(), "allowed by database.allowPrivilegedRoles")
 		})
+		require.Contains(t, string(s.get("/api/plans").body), `"privileged_roles":true`, "and in the page's header")
 		// It does not open the guard: a read is a read, and READ ONLY.
 		s.call("query", args{"statement": "DELETE FROM app.item", "reason": "t"}).refused(t, refusal.NotSelect)
 		s.call("query", args{"statement": "SELECT pg_read_file('PG_VERSION')", "reason": "t"}).refused(t, refusal.FunctionNotAllowed)

@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,7 +48,10 @@ var built struct {
 	err  error
 }
 
-// program builds the program once, with the race detector, and returns its path.
+// buildFlags are the program's; what takes figures builds it without the race detector.
+var buildFlags = []string{"-race"}
+
+// program builds the program once and returns its path.
 func program(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
@@ -56,7 +60,7 @@ func program(t testing.TB) string {
 			return
 		}
 		built.path = filepath.Join(built.dir, "sw-postgres-mcp")
-		cmd := exec.Command("go", "build", "-race", "-o", built.path, "./cmd/sw-postgres-mcp")
+		cmd := exec.Command("go", slices.Concat([]string{"build"}, buildFlags, []string{"-o", built.path, "./cmd/sw-postgres-mcp"})...)
 		cmd.Dir = ".."
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("building the program: %w\n%s", err, out)

@@ -161,6 +161,7 @@ func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, ledger 
 		ExposeRawPayload: cfg.ApprovalServer.ExposeRawPayload, ConfirmAboveRows: cfg.ApprovalServer.ConfirmAboveRows,
 		Database: at.Database, Host: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), Role: at.User,
 		Caller: cfg.CallerID, Version: version, Person: person(),
+		PrivilegedRoles:           cfg.Database.AllowPrivilegedRoles,
 		ApprovalRequiredAboveRows: cfg.Write.ApprovalRequiredAboveRows, HardMaxRows: cfg.Write.HardMaxRows,
 		AuditFailures: ledger.Failures,
 		OpenBrowser:   here.open, OpenOnFirstPlan: cfg.ApprovalServer.OpenBrowser != config.OpenBrowserNever,

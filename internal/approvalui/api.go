@@ -1,10 +1,10 @@
 package approvalui
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,23 +22,25 @@ const (
 // undo it: the person pressed the button.
 const decisionTime = 15 * time.Second
 
-// plans lists what waits, soonest to expire first; with ?all=1 also what is decided and not ended.
+// plans lists what waits, soonest to expire first; with ?all=1 also what is decided and not ended. With
+// ?full=n only the n oldest that wait are whole cards, the others are [Brief]. seq is the number of events
+// told before the list was made: a stream that begins with the same number has missed none since.
 func (s *Server) plans(w http.ResponseWriter, r *http.Request) {
-	all := r.URL.Query().Get("all") == "1"
-	now := time.Now()
-	list := []Card{}
-	for _, p := range s.opts.Reviewer.Plans(all) {
-		switch {
-		case p.State == plan.AwaitingApproval && p.ExpiresAt.After(now):
-		case all && p.State == plan.Approved && p.ExpiresAt.After(now):
-		case all && (p.State == plan.Executing || p.State == plan.Unknown):
-		default:
-			continue
+	q := r.URL.Query()
+	all, full := q.Get("all") == "1", -1
+	if q.Has("full") {
+		n, err := strconv.Atoi(q.Get("full"))
+		if err != nil || n < 0 {
+			badRequest("full must be a number of plans.").send(w)
+			return
 		}
-		list = append(list, s.card(p))
+		full = n
 	}
-	slices.SortStableFunc(list, func(a, b Card) int { return cmp.Compare(a.ExpiresAt, b.ExpiresAt) })
-	writeJSON(w, http.StatusOK, map[string]any{"ok": true, "plans": list, "server": s.about()})
+	seq := s.hub.told()
+	now := time.Now()
+	list := slices.DeleteFunc(s.opts.Reviewer.Plans(all), func(p plan.Plan) bool { return !listed(p, all, now) })
+	slices.SortStableFunc(list, soonest)
+	writeJSON(w, http.StatusOK, map[string]any{"ok": true, "plans": s.cardsOf(list, full), "seq": seq, "server": s.about()})
 }
 
 // about is what the page shows of this server.
@@ -49,7 +51,7 @@ func (s *Server) about() map[string]any {
 		"approval_required_above_rows": s.opts.ApprovalRequiredAboveRows, "hard_max_rows": s.opts.HardMaxRows,
 		"can_open": s.opts.OpenBrowser != nil, "can_recheck": s.opts.Prober != nil,
 		"now": time.Now().UnixMilli(), "port": s.port, "key": s.key, "audit_failures": s.auditFailures(),
-		"can_audit": s.opts.Trail != nil, "refusals": len(s.opts.Refusals.List()),
+		"privileged_roles": s.opts.PrivilegedRoles, "can_audit": s.opts.Trail != nil, "refusals": len(s.opts.Refusals.List()),
 	}
 }
 

@@ -114,10 +114,7 @@ type Payload struct {
 
 // card renders a plan.
 func (s *Server) card(p plan.Plan) Card {
-	say := Say(p.Preview)
-	if forgotten(p) {
-		say = sayForgotten()
-	}
+	say := sayPlan(p)
 	band := bandOf(p.Preview, s.opts.ConfirmAboveRows)
 	cautions := cautionsOf(p, band)
 	c := Card{
@@ -143,6 +140,14 @@ func (s *Server) card(p plan.Plan) Card {
 		}
 	}
 	return c
+}
+
+// sayPlan is the sentence of a plan, also of one of which only the token is known any more.
+func sayPlan(p plan.Plan) Sentence {
+	if forgotten(p) {
+		return sayForgotten()
+	}
+	return Say(p.Preview)
 }
 
 func title(say Sentence) string {

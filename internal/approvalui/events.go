@@ -24,7 +24,8 @@ type hub struct {
 	s      *Server
 	mu     sync.Mutex
 	open   map[*stream]bool
-	opened bool // the browser was opened for the first plan
+	opened bool  // the browser was opened for the first plan
+	seq    int64 // how many events of plans were told
 }
 
 // stream is one page that listens.
@@ -67,6 +68,7 @@ func (h *hub) publish(e plan.Event) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.seq++
 	h.send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, data))
 	if h.s.opts.OpenOnFirstPlan && !h.opened && e.Plan.State == plan.AwaitingApproval {
 		h.opened = true
@@ -98,15 +100,24 @@ func (h *hub) refused(n int) {
 	h.send(fmt.Appendf(nil, "event: refused\ndata: {\"count\":%d}\n\n", n))
 }
 
-func (h *hub) join() (*stream, bool) {
+// join opens a stream; seq is how many events it comes too late for.
+func (h *hub) join() (st *stream, seq int64, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.open) >= maxStreams {
-		return nil, false
+		return nil, 0, false
 	}
-	st := &stream{frames: make(chan []byte, streamBuffer)}
+	st = &stream{frames: make(chan []byte, streamBuffer)}
 	h.open[st] = true
-	return st, true
+	return st, h.seq, true
+}
+
+// told is how many events were told so far. A plan changes first and is told of after: whoever reads the
+// number and then the plans has, in them, everything that was told by then. See TestBetweenListAndStream.
+func (h *hub) told() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seq
 }
 
 func (h *hub) leave(st *stream) {
@@ -129,7 +140,7 @@ func (h *hub) caughtUp(st *stream) (lost bool) {
 // events is the live stream. It starts with "hello"; the page then loads the list, so nothing
 // falls between the two.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	st, ok := s.hub.join()
+	st, seq, ok := s.hub.join()
 	if !ok {
 		errBusy.send(w)
 		return
@@ -148,7 +159,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 		return rc.Flush() == nil
 	}
-	if !write([]byte("event: hello\ndata: {}\n\n")) {
+	hello := fmt.Appendf(nil, "event: hello\ndata: {\"seq\":%d,\"refusals\":%d,\"audit_failures\":%d}\n\n", seq, len(s.opts.Refusals.List()), s.auditFailures())
+	if !write(hello) {
 		return
 	}
 	beat := time.NewTicker(heartbeat)

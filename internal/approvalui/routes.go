@@ -154,11 +154,26 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, p problem) {
 // shellPage is the one HTML document. It holds no data: what the page shows comes through the API.
 var shellPage = template.Must(template.ParseFS(files, "shell.html"))
 
+// modules are the scripts that the page's own imports: named in the document, so that the browser asks for
+// all of them at once instead of for each when the one before has said so.
+var modules = func() (names []string) {
+	list, err := files.ReadDir("static")
+	if err != nil {
+		panic(err) // the directory is in this binary
+	}
+	for _, f := range list {
+		if path.Ext(f.Name()) == ".js" && f.Name() != "app.js" {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}()
+
 func (s *Server) shell(w http.ResponseWriter, status int, mode string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	err := shellPage.Execute(w, map[string]any{
-		"Mode": mode, "CanOpen": s.opts.OpenBrowser != nil, "OpenCommand": s.opts.OpenCommand,
+		"Mode": mode, "Modules": modules, "CanOpen": s.opts.OpenBrowser != nil, "OpenCommand": s.opts.OpenCommand,
 	})
 	if err != nil { // the reader left: the template itself is exercised by every test
 		s.log.Debug("writing the approval page", "cause", err)

@@ -56,6 +56,9 @@ func setup(t testing.TB, opts ...option) *bundle {
 	if o.Reviewer == nil {
 		o.Reviewer = reviewer{store}
 	}
+	if r, ok := o.Reviewer.(slowList); ok {
+		store = r.Store
+	}
 	o.Watcher, o.Ledger = store, store
 	page, err := approvalui.New(o)
 	require.NoError(t, err)

@@ -1,12 +1,13 @@
 // The approval page. It starts here: find the way in, load the plans, follow the stream.
-import { clock, count, el, icon, left, name, outside, plural, sentence, spoken } from './text.js';
+import { clock, count, el, icon, left, name, outside, plural, spoken } from './text.js';
 import { Card, cardId, receipt } from './card.js';
 import * as dialog from './dialog.js';
 import * as net from './net.js';
 import * as pin from './pin.js';
 import * as servers from './servers.js';
 import * as views from './views.js';
-import { drawIndex } from './index.js';
+import { empty, notify } from './idle.js';
+import { drawIndex, item as indexItem } from './index.js';
 
 const INERT = 800; // ms in which nothing can be pressed after something appeared or moved
 const body = document.body;
@@ -20,25 +21,6 @@ const token = here.searchParams.get('token');
 const oneTime = here.searchParams.get('code');
 const deep = here.pathname.startsWith('/plans/') ? '#plan/' + here.pathname.slice(7) : here.hash;
 if (token !== null || oneTime !== null) history.replaceState(null, '', '/' + deep); // out of the address bar, first of all
-
-const gateNote = document.getElementById('gate-note');
-const openButton = document.getElementById('open');
-if (openButton) {
-  openButton.addEventListener('click', () => net.openFromServer().then(
-    () => { gateNote.textContent = 'The server has opened the page in another tab. You can close this one.'; },
-    (e) => { gateNote.textContent = e.message + (e.hint ? ' ' + e.hint : ''); },
-  ));
-}
-
-if (mode === 'open') {
-  start();
-} else if (mode === 'secret' && token) {
-  net.useSecret(token);
-  start();
-} else if (mode === 'locked' && oneTime) {
-  gateNote.textContent = 'Opening\u2026';
-  net.exchange(oneTime).then((s) => { net.useSecret(s); start(); }, (e) => { gateNote.textContent = e.message + (e.hint ? ' ' + e.hint : ''); });
-}
 
 // ---------- the page ----------
 
@@ -56,8 +38,12 @@ const cards = new Map(); // token → Card that waits, or was decided here and h
 const known = new Map(); // token → newest snapshot
 const page = {};
 
-// Cards beyond the first ones are built when they come near the window.
+// Cards beyond the first ones are built when they come near the window. With more than those, only
+// what a window can show is built before the page is shown, and the rest of the list is filled in while
+// the page can be used already.
 const AT_ONCE = 30;
+const IN_VIEW = 4;
+const INDEX_AT_ONCE = 40;
 const near = new IntersectionObserver((seen) => {
   const come = seen.filter((e) => e.isIntersecting);
   for (const e of come) { near.unobserve(e.target); cards.get(e.target.id.slice(5))?.build(); }
@@ -71,7 +57,7 @@ const app = {
   ready: () => performance.now() >= readyAt,
   person: () => who,
   say: (text) => { live.textContent = text; },
-  approve, reject, inert, complaint,
+  approve, reject, inert, complaint, whole,
   dialogClosed: () => { box = null; inert(); },
 };
 
@@ -90,14 +76,33 @@ function inert() {
 
 function refresh() { for (const c of cards.values()) c.refresh(); }
 
+// spread does something for each of a long list, in pieces that the person does not notice.
+function spread(list, step, done) {
+  let i = 0;
+  const piece = () => {
+    const until = performance.now() + (document.hidden ? 50 : 8);
+    while (i < list.length && performance.now() < until) step(list[i++]);
+    if (i < list.length) setTimeout(piece);
+    else done();
+  };
+  setTimeout(piece);
+}
+
+function listPath() { return `/api/plans?all=1&full=${AT_ONCE}`; }
+
+let seq = -1; // how many events the list that was loaded last has in it
+
 async function start() {
   try {
-    const data = await net.get('/api/plans?all=1');
+    const before = net.get('/api/history');
+    before.catch(() => {}); // looked at below
+    const data = await net.get(listPath());
     meetServer(data.server);
+    seq = data.seq;
     frame();
     connected = true;
     takeList(data.plans);
-    await loadHistory();
+    for (const c of (await before).plans.reverse()) take(c, true);
     draw();
     inert();
   } catch (e) {
@@ -145,15 +150,17 @@ function frame() {
   page.elsewhere = servers.make(app);
   const root = document.getElementById('app');
   root.replaceChildren(
-    el('a', { class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); page.main.focus(); } }, 'Skip to the plans'),
+    ...[el('a', { class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); page.main.focus(); } }, 'Skip to the plans'),
     el('header', { class: 'top' }, el('div', { class: 'wrap' },
       el('p', { class: 'place' }, icon('db'), el('span', { class: 'vh' }, 'Database '), name(server.database), ' ', el('span', null, 'on'), ' ', name(server.host)),
       el('nav', { class: 'nav', 'aria-label': 'Pages' }, page.waiting, page.historyLink, page.refusedLink, page.elsewhere.link),
       el('div', { class: 'top-end' }, el('span', { class: 'me' }, 'You decide as ', page.who, ' ', page.change), page.state))),
+    server.privileged_roles && el('div', { class: 'unwalled', role: 'note', 'aria-label': 'Warning about the database roles' }, el('p', { class: 'wrap' }, icon('tri'), el('span', null, el('b', null, 'Database roles are not checked.'),
+      ' ', el('code', null, 'database.allowPrivilegedRoles'), ' is on: the database itself may not stop what this server lets through.'))),
     page.alarm,
     page.audit = el('div', { class: 'wrap', role: 'alert' }),
     page.main = el('main', { id: 'main', class: 'wrap', tabindex: -1 }, page.queue, page.other),
-    el('footer', { class: 'wrap' }, page.elsewhere.box, el('div', { class: 'foot' }, el('p', null, 'Only a person decides here. Agents have no tool for it.'), el('p', null, 'sw-postgres-mcp ', outside(server.version)))));
+    el('footer', { class: 'wrap' }, page.elsewhere.box, el('div', { class: 'foot' }, el('p', null, 'Only a person decides here. Agents have no tool for it.'), el('p', null, 'sw-postgres-mcp ', outside(server.version))))].filter(Boolean));
   showPerson();
   showAudit(server.audit_failures);
   page.refusedLink.count(server.refusals);
@@ -185,7 +192,11 @@ const waits = (c) => c.state === 'awaiting_approval' && c.expires_at > app.now()
 
 function takeList(list) {
   const there = new Set(list.map((c) => c.plan_token));
-  for (const c of [...list].sort((a, b) => a.previewed_at - b.previewed_at)) take(c);
+  const many = list.length > AT_ONCE;
+  page.list.classList.toggle('many', many);
+  const come = document.createDocumentFragment();
+  for (const c of [...list].sort((a, b) => a.previewed_at - b.previewed_at)) take(c, false, many ? come : null);
+  page.list.append(come);
   for (const [t, c] of cards) if (!c.result && !there.has(t)) ask(t); // decided or gone meanwhile
   for (const [t, c] of known) if (!there.has(t) && (c.state === 'approved' || c.state === 'executing' || c.state === 'outcome_unknown')) ask(t);
 }
@@ -203,16 +214,29 @@ async function ask(t) {
   draw();
 }
 
-async function loadHistory() {
-  for (const c of (await net.get('/api/history')).plans.reverse()) take(c, true);
+// whole asks for what a brief card lacks. It is asked once at a time; a card that came near the window in
+// vain is asked for again when it comes near it the next time.
+async function whole(card) {
+  if (card.asking) return;
+  card.asking = true;
+  const t = card.card.plan_token;
+  try {
+    take((await net.get('/api/plans/' + t + '?audit=0')).plan, true);
+  } catch (e) {
+    if (e instanceof net.Refused && e.status === 404) ask(t);
+    else near.observe(card.root);
+  }
+  card.asking = false;
+  if (!card.card.brief) card.build();
+  inert();
 }
 
 // A plan only goes forward: it waits, is decided, ends. Answers and events travel on different
 // connections, so an older snapshot may come last; it is not believed.
 const stage = (c) => ({ previewed: 0, awaiting_approval: 0, approved: 1, executing: 1, outcome_unknown: 1 }[c.state] ?? 2);
 
-// take puts a snapshot where it belongs.
-function take(c, old) {
+// take puts a snapshot where it belongs. batch is where the new cards of a long list are put together.
+function take(c, old, batch) {
   const t = c.plan_token;
   if (known.has(t) && stage(c) < stage(known.get(t))) return;
   known.set(t, c);
@@ -220,14 +244,14 @@ function take(c, old) {
   if (c.state === 'awaiting_approval') {
     if (card) { card.update(c); return; }
     if (!waits(c)) return;
-    card = new Card(c, app, cards.size >= AT_ONCE);
+    card = new Card(c, app, cards.size < (batch ? IN_VIEW : AT_ONCE) ? '' : batch ? 'bare' : 'lean');
     cards.set(t, card);
     if (!card.built) near.observe(card.root);
-    page.list.append(card.root);
+    (batch || page.list).append(card.root);
     inert();
     if (page.drawn && !old) {
       app.say('New plan: ' + spoken(c.render.sentence.main));
-      notify();
+      notify(server);
     }
     return;
   }
@@ -259,6 +283,7 @@ function place(c) {
 }
 
 function shrink() {
+  let some = false;
   for (const [t, card] of cards) {
     if (!card.result || !card.quiet()) continue;
     const focus = document.activeElement === card.title;
@@ -267,14 +292,24 @@ function shrink() {
     card.root.replaceWith(r);
     cards.delete(t);
     if (focus) r.focus({ preventScroll: true });
-    inert();
-    draw();
+    some = true;
   }
+  if (!some) return;
+  inert();
+  draw();
+}
+
+// drawSoon is draw, once for all the events that came together.
+let drawing = false;
+function drawSoon() {
+  if (drawing) return;
+  drawing = true;
+  queueMicrotask(() => { drawing = false; draw(); });
 }
 
 // draw sets everything that counts plans.
 function draw() {
-  if (!page.drawn) performance.mark('shown');
+  const firstTime = !page.drawn;
   page.drawn = true;
   const open = [...cards.values()].filter((c) => !c.result);
   const n = open.length;
@@ -288,35 +323,31 @@ function draw() {
   page.head.hidden = !busy;
   page.h1.textContent = !connected ? `${n} ${plural(n, 'plan was', 'plans were')} waiting` : n === 0 ? 'Nothing waits for you' : `${n} ${plural(n, 'plan waits', 'plans wait')} for you`;
   if (connected) page.sub.textContent = n > 1 ? 'Oldest first. Nothing runs until you decide.' : n === 1 ? 'Nothing runs until you decide.' : '';
-  page.empty.replaceChildren(...(busy ? [] : empty()));
-  drawIndex(page.index, open, inert);
+  page.empty.replaceChildren(...(busy ? [] : empty(server, draw)));
+  drawIndex(page.index, open, inert, page.listed || open.length <= AT_ONCE ? Infinity : INDEX_AT_ONCE);
   while (page.recent.childElementCount > 12) page.recent.lastElementChild.remove();
   page.recentHead.hidden = page.recent.childElementCount === 0;
   page.state.lastChild.textContent = connected ? 'Live' : 'Not connected';
   body.classList.toggle('gone', !connected);
-}
-
-function empty() {
-  const out = [el('section', { class: 'card empty' }, icon('check'), el('h1', null, 'Nothing waits for you'),
-    el('p', null, 'When an agent wants a change that needs a person, it shows up here by itself and this tab\u2019s title counts it.'), notifyButton())];
-  const a = server.approval_required_above_rows;
-  const h = server.hard_max_rows;
-  if (h > 0) {
-    const rule = (dt, dd) => el('div', null, el('dt', null, dt), el('dd', null, dd));
-    out.push(el('dl', { class: 'rule' }, rule(`Up to ${count(a)} rows`, 'runs without asking'),
-      rule(a < h ? `${count(a + 1)} to ${count(h)} rows, every migration` : 'Every migration', 'waits here for you'), rule(`More than ${count(h)} rows`, 'is refused, no approval')));
-  }
-  return out;
+  if (!firstTime) return;
+  performance.mark('shown');
+  spread([...cards.values()], (card) => { card.lean(); indexItem(card, inert); }, () => {
+    page.listed = true;
+    draw();
+    performance.mark('listed');
+  });
 }
 
 function tick() {
   let again = false;
+  const out = []; // run out, and the server has not said so yet
   for (const [t, card] of cards) {
     if (card.result) continue;
     card.tick();
     if (card.indexTime) card.indexTime.textContent = left(card.remaining());
-    if (card.remaining() <= 0) { card.refresh(); if (connected) ask(t); }
+    if (card.remaining() <= 0) { card.refresh(); out.push(t); }
   }
+  if (connected) out.slice(0, 5).forEach(ask); // the rest a second later, where the stream has not told by then
   for (const r of document.querySelectorAll('.receipt')) if (r.tick) r.tick();
   for (const [t, c] of known) if (c.state === 'approved' && c.expires_at <= app.now() && connected) again = t;
   if (again) ask(again);
@@ -394,12 +425,16 @@ async function follow() {
 }
 
 async function onEvent(event, data) {
-  if (event === 'hello' || event === 'resync') {
+  if (event === 'hello' && connected && data.seq === seq) { // nothing was told since the list was made
+    page.refusedLink.count(data.refusals);
+    showAudit(data.audit_failures);
+  } else if (event === 'hello' || event === 'resync') {
     try {
-      const list = await net.get('/api/plans?all=1');
+      const list = await net.get(listPath());
       const back = !connected;
       connected = true;
       server = list.server;
+      seq = list.seq;
       skew = server.now - Date.now();
       takeList(list.plans);
       showAudit(server.audit_failures);
@@ -412,7 +447,7 @@ async function onEvent(event, data) {
   } else if (event === 'plan' && data.plan) {
     showAudit(data.audit_failures);
     take(data.plan);
-    draw();
+    drawSoon();
     beside.changed(event);
   } else if (event === 'refused') {
     page.refusedLink.count(data.count);
@@ -455,17 +490,23 @@ function banner(lead, text, action) {
   page.alarm.replaceChildren(el('div', { class: 'wrap' }, icon('plug'), el('p', null, el('strong', null, lead), ' ', text), action || ''));
 }
 
-// ---------- notification, only when asked for ----------
+// ---------- in ----------
 
-function notifyButton() {
-  if (!('Notification' in window) || Notification.permission === 'denied') return null;
-  if (Notification.permission === 'granted') return el('p', { class: 'help' }, 'A desktop notification tells you when a plan waits.');
-  const b = el('button', { class: 'btn btn-small', type: 'button', onclick: async () => { await Notification.requestPermission(); draw(); } }, 'Notify me on this desktop');
-  return b;
+const gateNote = document.getElementById('gate-note');
+const openButton = document.getElementById('open');
+if (openButton) {
+  openButton.addEventListener('click', () => net.openFromServer().then(
+    () => { gateNote.textContent = 'The server has opened the page in another tab. You can close this one.'; },
+    (e) => { gateNote.textContent = e.message + (e.hint ? ' ' + e.hint : ''); },
+  ));
 }
 
-function notify() {
-  if (!document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
-  const n = new Notification('A plan waits in ' + spoken([{ k: 'c', v: server.database }]), { tag: 'plan' });
-  n.onclick = () => { window.focus(); n.close(); };
+if (mode === 'open') {
+  start();
+} else if (mode === 'secret' && token) {
+  net.useSecret(token);
+  start();
+} else if (mode === 'locked' && oneTime) {
+  gateNote.textContent = 'Opening\u2026';
+  net.exchange(oneTime).then((s) => { net.useSecret(s); start(); }, (e) => { gateNote.textContent = e.message + (e.hint ? ' ' + e.hint : ''); });
 }

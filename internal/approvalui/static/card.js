@@ -30,6 +30,11 @@ export function agent(c) {
   return box;
 }
 
+// put sets a text, or an attribute, where it is another one: what stays costs the browser nothing.
+function put(node, text, attribute) {
+  if (attribute) { if (node.getAttribute(attribute) !== text) node.setAttribute(attribute, text); } else if (node.textContent !== text) node.textContent = text;
+}
+
 export function meta(c, server) {
   const row = (label, ...v) => [el('dt', null, label), el('dd', null, v)];
   return el('dl', { class: 'meta' },
@@ -38,24 +43,29 @@ export function meta(c, server) {
 }
 
 export class Card {
-  // app: {server, ready(), person(), approve(card), reject(card, opener)}
-  constructor(c, app, lazy = false) {
+  // app: {server, ready(), person(), approve(card), reject(card, opener), whole(card)}
+  // lazy: 'lean' has the sentence alone until it is built, 'bare' not even that before lean() is called.
+  constructor(c, app, lazy = '') {
     this.app = app;
     this.built = false;
     this.sending = '';
     this.note = '';
+    this.noted = '';
+    this.by = null;
     this.warned = false;
     this.life = 0;
     this.id = cardId(c.plan_token);
     this.deed = c.render.sentence.deed;
     this.root = el('article', { class: c.level === 'loud' ? 'card card-loud' : 'card', id: this.id, 'aria-labelledby': this.id + '-say', tabindex: -1 });
     this.card = c;
-    if (lazy) {
-      this.root.classList.add('lean');
-      this.root.append(el('div', { class: 'facts' }, this.saying(c)));
-    } else {
-      this.build();
-    }
+    if (lazy || c.brief) this.root.classList.add('lean');
+    else this.build();
+    if (lazy !== 'bare') this.lean();
+  }
+
+  // lean shows the sentence, while nothing is below it.
+  lean() {
+    if (!this.built && !this.root.firstChild) this.root.append(el('div', { class: 'facts' }, this.saying(this.card)));
   }
 
   // saying is the header of a card: the sentence that names it.
@@ -67,11 +77,16 @@ export class Card {
   }
 
   // build makes everything below the sentence. With hundreds of plans that waits until the card is near
-  // the window, or asked for: see TestThousandPlans.
+  // the window, or asked for, and a brief card is asked of the server first: see TestThousandPlans.
   build() {
-    if (this.built) return;
-    this.built = true;
+    if (this.built || this.result) return;
     const c = this.card;
+    if (c.brief) {
+      this.lean();
+      this.app.whole(this);
+      return;
+    }
+    this.built = true;
     this.mini = el('span', { class: 'mini', 'aria-hidden': 'true' });
     this.asked = el('span');
     this.ago = el('span');
@@ -84,7 +99,7 @@ export class Card {
     this.sig = el('p', { class: 'sig' });
     this.err = el('p', { class: 'note-err', role: 'alert' });
     const s = c.render.sentence;
-    this.yesText = el('span');
+    this.yesText = el('span', null, icon('check'), document.createTextNode(''));
     this.yes = el('button', { class: c.level === 'loud' ? 'btn btn-grave' : 'btn btn-yes', type: 'button', onclick: () => this.press('yes') }, this.yesText);
     this.no = el('button', { class: 'btn', type: 'button', onclick: () => this.press('no') }, el('span', null, icon('x'), 'Reject\u2026'));
     this.decide = el('div', { class: 'decide-in', role: 'group', 'aria-label': 'Decide: ' + s.deed },
@@ -140,7 +155,14 @@ export class Card {
   // update takes a newer snapshot of the same waiting plan. What the card shows of the preview
   // never changes; a join adds words, a count and time.
   update(c) {
-    this.card = c;
+    if (c.brief && !this.card.brief) { // less than is known: what can have changed
+      const { state, preview_count, expires_at } = c;
+      if (preview_count !== this.card.preview_count) this.app.whole(this); // with words that a brief card lacks
+      this.card = { ...this.card, state, expires_at };
+    } else {
+      this.card = c;
+    }
+    c = this.card;
     if (!this.built) return;
     this.asked.textContent = c.preview_count > 1 ? `asked ${c.preview_count} times` : '';
     this.agentBox.replaceChildren(agent(c) || '');
@@ -157,13 +179,13 @@ export class Card {
     const soon = ms < 15000;
     const gone = !this.app.connected();
     const secs = Math.max(0, Math.round((this.app.now() - this.card.previewed_at) / 1000));
-    this.ago.textContent = `${this.card.facts ? 'Measured' : 'Counted'} by running it and undoing it, ${secs < 90 ? secs + ' s' : Math.round(secs / 60) + ' min'} ago`;
-    this.mini.textContent = left(ms);
+    put(this.ago, `${this.card.facts ? 'Measured' : 'Counted'} by running it and undoing it, ${secs < 90 ? secs + ' s' : Math.round(secs / 60) + ' min'} ago`);
+    put(this.mini, left(ms));
     this.mini.classList.toggle('soon', soon);
     this.clockBox.classList.toggle('clock-soon', soon && !gone);
-    this.big.textContent = gone ? 'Stopped' : left(ms);
-    this.small.textContent = gone ? 'no server, no decision' : ms <= 0 ? 'expired' : soon ? 'expires soon' : 'left to decide';
-    this.ring.setAttribute('stroke-dasharray', `${gone ? 0 : Math.round(60 * Math.min(1, Math.max(0, ms / this.life)))} 60`);
+    put(this.big, gone ? 'Stopped' : left(ms));
+    put(this.small, gone ? 'no server, no decision' : ms <= 0 ? 'expired' : soon ? 'expires soon' : 'left to decide');
+    put(this.ring, `${gone ? 0 : Math.round(60 * Math.min(1, Math.max(0, ms / this.life)))} 60`, 'stroke-dasharray');
     if (soon && ms > 0 && !this.warned && !gone) {
       this.warned = true;
       this.app.say(`15 seconds left to decide: ${this.deed}`);
@@ -174,12 +196,16 @@ export class Card {
   refresh() {
     if (this.result || !this.built) return;
     const can = this.app.ready() && this.app.connected() && !this.sending && this.remaining() > 0;
-    this.yes.setAttribute('aria-disabled', can && this.fits() ? 'false' : 'true');
-    this.no.setAttribute('aria-disabled', can ? 'false' : 'true');
-    this.yesText.replaceChildren(icon('check'), this.sending || 'Approve: ' + this.deed);
-    this.err.replaceChildren(...(this.note ? outside(this.note) : []));
-    if (!this.app.connected()) this.sig.textContent = 'Kept on screen so that you can see what it was.';
-    else this.sig.replaceChildren('Recorded as ', el('b', null, outside(this.app.person() || 'unknown')), '.');
+    put(this.yes, can && this.fits() ? 'false' : 'true', 'aria-disabled');
+    put(this.no, can ? 'false' : 'true', 'aria-disabled');
+    put(this.yesText.lastChild, this.sending || 'Approve: ' + this.deed);
+    if (this.note !== this.noted) { this.noted = this.note; this.err.replaceChildren(...outside(this.note)); }
+    const by = this.app.connected() ? 'by ' + this.app.person() : '';
+    if (by !== this.by) {
+      this.by = by;
+      if (by) this.sig.replaceChildren('Recorded as ', el('b', null, outside(this.app.person() || 'unknown')), '.');
+      else this.sig.textContent = 'Kept on screen so that you can see what it was.';
+    }
     this.root.classList.toggle('stale', !this.app.connected());
   }
 
@@ -192,8 +218,15 @@ export class Card {
 
   // decided shows the outcome in the decide column; the card shrinks later, when nobody is on it.
   decided(c) {
-    this.build();
     const had = this.root.contains(document.activeElement);
+    this.at = performance.now();
+    if (!this.built && !had) { // far away: nobody saw it wait, its result is enough
+      this.card = c;
+      this.result = c.result;
+      return;
+    }
+    if (this.card.brief) this.card = { ...c, result: null };
+    this.build();
     this.card = c;
     this.result = c.result;
     this.mini.textContent = '';
@@ -203,7 +236,6 @@ export class Card {
     this.decide.setAttribute('aria-label', 'What became of it');
     this.root.classList.add('decided');
     this.root.classList.remove('stale');
-    this.at = performance.now();
     if (had) this.title.focus({ preventScroll: true });
   }
 
