@@ -3,6 +3,7 @@ package tests
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jpka/sw-postgres-mcp/internal/pinhash"
 )
 
 // S16: the gates of the page over the real program, in their order, and the plan waits on whatever
@@ -213,4 +216,32 @@ func TestS16OnlyLoopback(t *testing.T) {
 	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", port))
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
+}
+
+// S16, with a PIN: a wrong one approves nothing, and who tried is in the audit log, with the plan while that
+// waits, without what was typed.
+func TestS16AWrongPINIsRecorded(t *testing.T) {
+	t.Parallel()
+	db := world(t)
+	hash, err := pinhash.New("sesame-246810")
+	require.NoError(t, err)
+	o := everyPlanWaits()
+	o.config["approvalServer"] = map[string]any{"port": 0, "openBrowser": "never", "pinHash": hash}
+	s := start(t, db, o)
+	p := s.preview("delete_rows", args{"table": "app.item", "where": "id = $1", "params": []any{1}, "reason": "t"})
+	path := "/api/plans/" + p.Token + "/approve"
+	require.Equal(t, "PIN_REQUIRED", s.post(path, map[string]any{"approvedBy": "Eve"}).code())
+	require.Equal(t, 0, number(t, db, "SELECT count(*) FROM mcp_audit.log WHERE tool = 'approve_plan'"), "a page that asks for it only now")
+	require.Equal(t, "PIN_REQUIRED", s.post(path, map[string]any{"approvedBy": "Eve", "pin": "guess-4711"}).code())
+	require.Equal(t, [][]string{{"failed", "PIN_REQUIRED", p.Token, "Eve", ""}},
+		db.Query(t, "SELECT status, error_code, plan_token, approved_by, statement FROM mcp_audit.log WHERE tool = 'approve_plan'"))
+	require.Contains(t, string(s.get("/api/plans/"+p.Token).body), "gave a wrong PIN")
+	require.Contains(t, string(s.get("/api/audit?status=failed").body), "An approval was tried with a wrong PIN")
+	require.Equal(t, http.StatusOK, s.post(path, map[string]any{"approvedBy": "Ada", "pin": "sesame-246810"}).status)
+	s.execute(p)
+	require.Equal(t, "PIN_REQUIRED", s.post(path, map[string]any{"approvedBy": "Eve", "pin": "guess-4711"}).code())
+	require.Equal(t, 1, number(t, db, "SELECT count(*) FROM mcp_audit.log WHERE error_code = 'PIN_REQUIRED' AND plan_token IS NULL"))
+	require.Contains(t, string(s.get("/api/audit?plans=1&status=executed").body), p.Token, "how it ended stays its last event")
+	require.NotContains(t, fmt.Sprint(db.Query(t, "SELECT * FROM mcp_audit.log"))+s.log(), "guess-4711")
+	require.Contains(t, s.log(), "a wrong PIN was given on the approval page")
 }

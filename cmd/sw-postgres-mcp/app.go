@@ -166,6 +166,7 @@ func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, ledger 
 		AuditFailures: ledger.Failures,
 		OpenBrowser:   here.open, OpenOnFirstPlan: cfg.ApprovalServer.OpenBrowser != config.OpenBrowserNever,
 		PIN:    pinOf(cfg.ApprovalServer.PIN),
+		Denied: core.RecordDenied,
 		Logger: a.log,
 	}
 	if here.open != nil {

@@ -116,12 +116,12 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, t plan.Token) {
 			return
 		}
 	}
-	if bad := s.pinRight(body["pin"]); bad != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
+	defer cancel()
+	if bad := s.pinRight(ctx, body["pin"], p, actor); bad != nil {
 		bad.send(w)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
-	defer cancel()
 	p, already, err := s.opts.Reviewer.Approve(ctx, t, actor)
 	if err != nil {
 		s.refuse(w, "approving", err)

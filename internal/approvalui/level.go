@@ -1,8 +1,6 @@
 package approvalui
 
 import (
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
@@ -26,12 +24,6 @@ const longLockMS = 1000
 type Band struct {
 	Lead string `json:"lead"`
 	Text Text   `json:"text"`
-}
-
-// Confirm is what has to be typed before Approve works.
-type Confirm struct {
-	Kind   string `json:"kind"` // none, rows, name
-	Expect string `json:"expect,omitempty"`
 }
 
 // Caution is a warning of the plan, sorted into our voices.
@@ -188,58 +180,6 @@ func levelOf(band *Band, cautions []Caution, p plan.Preview) Level {
 		}
 	}
 	return level
-}
-
-// ConfirmFor is what has to be typed for a plan: the name of what is dropped, or the number of
-// rows when it is more than confirmAbove.
-func ConfirmFor(p plan.Preview, confirmAbove int64) Confirm {
-	if p.Tool == toolMigration {
-		f := formOf(p)
-		switch {
-		case f.drops != "":
-			return Confirm{"name", f.drops}
-		case p.Facts == nil:
-			return Confirm{Kind: "none"}
-		case len(p.Facts.Drops) > 0:
-			return Confirm{"name", p.Facts.Drops[0].Name}
-		case len(p.Facts.Lost) > 0:
-			l := p.Facts.Lost[0]
-			if l.Column != "" {
-				return Confirm{"name", l.Column}
-			}
-			return Confirm{"name", l.Relation}
-		}
-	}
-	if n := total(p); n > confirmAbove {
-		return Confirm{"rows", strconv.FormatInt(n, 10)}
-	}
-	return Confirm{Kind: "none"}
-}
-
-// grouped are digits with or without separators between groups of three.
-var grouped = regexp.MustCompile(`^(?:[0-9]+|[0-9]{1,3}(?:[,. '’_\x{a0}\x{202f}\x{2009}][0-9]{3})+)$`)
-
-// Accepts says whether typed is what the card asks for.
-func (c Confirm) Accepts(typed string) bool {
-	switch c.Kind {
-	case "none":
-		return true
-	case "name":
-		return strings.TrimSpace(typed) == strings.TrimSpace(c.Expect)
-	case "rows":
-		typed = strings.TrimSpace(typed)
-		if !grouped.MatchString(typed) {
-			return false
-		}
-		only := strings.Map(func(r rune) rune {
-			if r >= '0' && r <= '9' {
-				return r
-			}
-			return -1
-		}, typed)
-		return only == c.Expect
-	}
-	return false
 }
 
 // markNames shows the names of the plan's tables in the mono voice inside a message.

@@ -126,6 +126,9 @@ func failedStep(r TrailRow) Text {
 		return Text{strong("Replaced"), words(" by a newer plan")}
 	default: // the code says it
 	}
+	if r.ErrorCode == errPinWrong.Code {
+		return Text{strong("Not approved"), words(": "), quoted(actorOr(r.ApprovedBy)), words(" gave a wrong PIN")}
+	}
 	if r.Tool == "execute_plan" || r.Event == "execute_plan" {
 		return Text{strong("Not run"), words(": the agent tried, "), code(r.ErrorCode)}
 	}

@@ -1,10 +1,13 @@
 package approvalui
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
 // PIN checks the number that only the person knows.
@@ -39,6 +42,7 @@ type pinGate struct {
 	wrong  int // in a row
 	pauses int
 	until  time.Time
+	said   time.Time // the end of the pause of which the log has said that tries came in it
 }
 
 // check returns nil when the PIN is right, or none is needed.
@@ -87,11 +91,37 @@ func waitWords(d time.Duration) string {
 	return strconv.Itoa(m) + " minutes"
 }
 
-// pinRight checks the PIN of an approval and says in the log that a wrong one was given.
-func (s *Server) pinRight(pin string) *problem {
+// firstInPause is true once per pause.
+func (g *pinGate) firstInPause() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.said.Equal(g.until) {
+		return false
+	}
+	g.said = g.until
+	return true
+}
+
+// pinRight checks the PIN of an approval. A wrong one leaves a trace: a line in the log, and a row of the
+// audit log. There are never more of them than tries: what comes during a pause is one line in the log.
+// See TestWrongPINsLeaveATrace.
+func (s *Server) pinRight(ctx context.Context, pin string, p plan.Plan, actor string) *problem {
 	bad := s.pin.check(pin)
-	if bad != nil && pin != "" {
-		s.log.Warn("a wrong PIN was given on the approval page, or one during the pause", "code", bad.Code)
+	switch {
+	case bad == nil, pin == "":
+	case bad.Code == errPinWrong.Code:
+		s.log.Warn("a wrong PIN was given on the approval page", "actor", actor, "plan_token_prefix", string(p.Token[:min(4, len(p.Token))]))
+		if s.opts.Denied != nil {
+			s.opts.Denied(ctx, p, actor, bad.Code)
+		}
+	case s.pin.firstInPause():
+		s.log.Warn("PINs are given on the approval page during the pause after too many wrong ones; they are not looked at", "until", s.pin.pauseEnd())
 	}
 	return bad
+}
+
+func (g *pinGate) pauseEnd() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.until
 }

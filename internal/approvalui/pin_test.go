@@ -2,8 +2,11 @@ package approvalui_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -78,6 +81,36 @@ func TestPINTriesAreCountedOverEverything(t *testing.T) {
 	}
 	status, _, _ := b.ask("POST", path(plans[0])+"/reject", `{}`)
 	require.Equal(t, 200, status)
+}
+
+// TestWrongPINsLeaveATrace: each wrong PIN that was looked at is a line in the log and is recorded with who
+// gave it and for which plan; a missing one is not, and a hundred tries during a pause are one line.
+func TestWrongPINsLeaveATrace(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	var told []string
+	b := setup(t, withPIN, func(o *approvalui.Options, _ *plan.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		o.Denied = func(_ context.Context, p plan.Plan, actor, code string) {
+			told = append(told, p.Target+" "+actor+" "+code)
+		}
+	})
+	p := b.add(repricing())
+	path := "/api/plans/" + string(p.Token) + "/approve"
+	b.ask("POST", path, `{"approvedBy":"Ana"}`)
+	b.ask("POST", "/api/plans/no-such-plan/approve", `{"approvedBy":"Ana","pin":"guess"}`)
+	require.Empty(t, told)
+	for range 5 {
+		b.ask("POST", path, `{"approvedBy":"Ana","pin":"guess-1"}`)
+	}
+	for range 100 {
+		status, _, _ := b.ask("POST", path, `{"approvedBy":"Ana","pin":"guess-1"}`)
+		require.Equal(t, 429, status)
+	}
+	require.Equal(t, slices.Repeat([]string{"public.products Ana PIN_REQUIRED"}, 5), told)
+	require.Equal(t, 5, strings.Count(log.String(), "a wrong PIN was given"))
+	require.Equal(t, 1, strings.Count(log.String(), "during the pause"))
+	require.NotContains(t, log.String(), "guess")
 }
 
 func TestNoPINIsAskedWhereNoneIsSet(t *testing.T) {

@@ -191,6 +191,49 @@ func TestConfirmFor(t *testing.T) {
 	require.False(t, approvalui.Confirm{Kind: "something new"}.Accepts(""), "what is not known is not accepted")
 }
 
+// TestTheMostImportantNameIsAsked: of all that a migration drops, the name to type is that of what is lost
+// most, never of a part that nobody knows by its name.
+func TestTheMostImportantNameIsAsked(t *testing.T) {
+	t.Parallel()
+	drop := func(kv ...string) (out []plan.Drop) {
+		for i := 0; i < len(kv); i += 2 {
+			out = append(out, plan.Drop{Type: kv[i], Name: kv[i+1]})
+		}
+		return out
+	}
+	lost := func(relation, column string, n int64) []plan.Lost {
+		return []plan.Lost{{Relation: relation, Column: column, NonNullValues: n}}
+	}
+	for name, c := range map[string]struct {
+		statement string
+		facts     plan.Facts
+		want      string
+	}{
+		"a table before its index":             {"DROP TABLE a, b", plan.Facts{Drops: drop("index", "public.a_key", "view", "public.v", "table", "public.b")}, "public.b"},
+		"two tables: the one that is named":    {"DROP TABLE x, public.b CASCADE", plan.Facts{Drops: drop("table", "public.a", "table", "public.b")}, "public.b"},
+		"a view before a column without value": {"ALTER TABLE orders ADD x int, DROP a CASCADE", plan.Facts{Drops: drop("index", "public.i", "view", "public.v", "column", "public.orders.a"), Lost: lost("public.orders", "a", 0)}, "public.v"},
+		"a column with values before a view":   {"ALTER TABLE orders ADD x int, DROP a CASCADE", plan.Facts{Drops: drop("index", "public.i", "view", "public.v", "column", "public.orders.a"), Lost: lost("public.orders", "a", 7)}, "a"},
+		"values too many to count are values":  {"ALTER TABLE orders ADD x int, DROP a CASCADE", plan.Facts{Drops: drop("view", "public.v", "column", "public.orders.a"), Lost: lost("public.orders", "a", -1)}, "a"},
+		"a type takes a column with values":    {"DROP TYPE public.mood CASCADE", plan.Facts{Drops: drop("type", "public.mood", "column", "public.person.feels"), Lost: lost("public.person", "feels", 9)}, "feels"},
+		"a type that takes nothing":            {"DROP TYPE public.mood", plan.Facts{Drops: drop("type", "public.mood")}, "public.mood"},
+		"what the form says":                   {"ALTER TABLE orders DROP COLUMN total CASCADE", plan.Facts{Drops: drop("index", "public.i", "column", "public.orders.total"), Lost: lost("public.orders", "total", 9)}, "total"},
+		"an index that is named":               {"DROP INDEX public.orders_day", plan.Facts{Drops: drop("index", "public.orders_day")}, "public.orders_day"},
+		"an index that goes along":             {"ALTER TABLE orders ADD x int, ALTER y TYPE text", plan.Facts{Drops: drop("index", "public.orders_x_idx1")}, "public.orders"},
+		"a constraint of a made-up name":       {"ALTER TABLE orders ADD x int, ALTER y TYPE text", plan.Facts{Drops: drop("index", "public.i", "constraint", "public.orders.orders_check1", "default", "public.orders.y")}, "public.orders"},
+		"a constraint that is named":           {"ALTER TABLE orders DROP CONSTRAINT orders_check1, ADD x int", plan.Facts{Drops: drop("index", "public.a", "constraint", "public.orders.orders_check1")}, "public.orders.orders_check1"},
+		"a default":                            {"ALTER TABLE orders ALTER y DROP DEFAULT", plan.Facts{Drops: drop("default", "public.orders.y")}, "y"},
+		"a function before a trigger":          {"DROP FUNCTION f(int) CASCADE", plan.Facts{Drops: drop("trigger", "public.orders.t", "function", "public.f(integer)")}, "public.f(integer)"},
+		"a kind of tomorrow before an index":   {"DROP GADGET g CASCADE", plan.Facts{Drops: drop("index", "public.i", "gadget", "public.g")}, "public.g"},
+		"nothing":                              {"ALTER TABLE orders ADD x int, ADD y int", plan.Facts{}, ""},
+	} {
+		want := approvalui.Confirm{Kind: "name", Expect: c.want}
+		if c.want == "" {
+			want = approvalui.Confirm{Kind: "none"}
+		}
+		require.Equal(t, want, approvalui.ConfirmFor(ddl("public.orders", c.statement, c.facts), 1000), name)
+	}
+}
+
 // TestLevels looks at the level and the band as the API gives them.
 func TestLevels(t *testing.T) {
 	t.Parallel()

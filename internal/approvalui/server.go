@@ -86,6 +86,8 @@ type Options struct {
 
 	// PIN is asked for by every approval; nil asks for none.
 	PIN PIN
+	// Denied records an approval that was tried with a wrong PIN; nil: only the log has it.
+	Denied func(ctx context.Context, p plan.Plan, actor, code string)
 	// Others knows this user's other servers on this machine; nil: there are none.
 	Others Others
 	// Names remembers the person's name on this machine; nil: only the browser does.

@@ -241,6 +241,9 @@ func failureNote(c string) Text {
 		refusal.SupersededPlan: "The agent asked again, a newer plan replaced it",
 		refusal.OutcomeUnknown: "It was not known whether it was saved",
 	}[refusal.Code(c)]
+	if c == errPinWrong.Code {
+		say = "An approval was tried with a wrong PIN, nothing was decided"
+	}
 	if say == "" {
 		return Text{code(c)}
 	}
@@ -290,7 +293,7 @@ func trailRows(r TrailRow) string {
 		return digits(*r.ActualRows)
 	case r.ActualRows != nil:
 		return digits(*r.PreviewRows) + " → " + digits(*r.ActualRows)
-	case r.Status == "failed" && r.ErrorCode != string(refusal.OutcomeUnknown):
+	case r.Status == "failed" && r.ErrorCode != string(refusal.OutcomeUnknown) && r.ErrorCode != errPinWrong.Code:
 		return digits(*r.PreviewRows) + " → 0"
 	}
 	return digits(*r.PreviewRows)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
@@ -169,8 +170,8 @@ func (t *Trail) refuse(e *wire.ServerError) error {
 	switch e.SQLState {
 	case "42501": // insufficient_privilege
 		return refusal.New(refusal.AuditUnavailable,
-			fmt.Sprintf("The role %q may not read mcp_audit.log.", t.role),
-			fmt.Sprintf("To see it here, its owner grants: GRANT USAGE ON SCHEMA mcp_audit TO %[1]q; GRANT SELECT ON mcp_audit.log TO %[1]q;", t.role))
+			fmt.Sprintf("The role %s may not read mcp_audit.log.", quoteIdent(t.role)),
+			fmt.Sprintf("To see it here, its owner grants: GRANT USAGE ON SCHEMA mcp_audit TO %[1]s; GRANT SELECT ON mcp_audit.log TO %[1]s;", quoteIdent(t.role)))
 	case "42P01", "3F000", "42703": // undefined_table, invalid_schema_name, undefined_column
 		return refusal.New(refusal.AuditUnavailable, "There is no audit table of this version in the database.",
 			"The database owner runs docker/init/02_audit.sql.")
@@ -183,6 +184,9 @@ func (t *Trail) refuse(e *wire.ServerError) error {
 	}
 	return fmt.Errorf("reading the audit log: %w", e)
 }
+
+// quoteIdent writes a name as Postgres reads it (manual, 4.1.1): only the quote itself is doubled.
+func quoteIdent(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // columns is how many columns both statements have.
 const columns = 17

@@ -200,6 +200,30 @@ func TestTrailSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
+// TestTrailQuotesTheRole: the grants that are suggested can be run as they stand, whatever the role's name.
+func TestTrailQuotesTheRole(t *testing.T) {
+	t.Parallel()
+	pg := pgtemp.New(t)
+	for i, name := range []string{`reader`, `Reader é`, `a"b`, `back\slash`, "tab\there", `$1'; --`} {
+		name := fmt.Sprintf("%s_%s_%d", name, pg.Query(t, "SELECT current_database()")[0][0], i)
+		quoted := pg.Query(t, "SELECT quote_ident('"+strings.ReplaceAll(name, "'", "''")+"')")[0][0]
+		pg.Exec(t, "CREATE ROLE "+quoted)
+		t.Cleanup(func() { pg.Exec(t, "DROP OWNED BY "+quoted+"; DROP ROLE "+quoted) })
+		pg.Exec(t, "REVOKE SELECT ON mcp_audit.log FROM readonly")
+		db, err := postgres.Open(t.Context(), postgres.Options{ReadonlyURL: pg.Readonly, WriterURL: pg.Writer, MaxConnections: 2, Warn: func(string) {}})
+		require.NoError(t, err)
+		tr := audit.NewTrail(func(ctx context.Context) (audit.Session, error) { return db.Readonly().Acquire(ctx) }, name)
+		_, _, err = tr.Search(t.Context(), audit.Filter{Limit: 1})
+		db.Close()
+		e, ok := refusal.As(err)
+		require.True(t, ok, "%v", err)
+		_, grants, ok := strings.Cut(e.Hint, "grants: ")
+		require.True(t, ok, e.Hint)
+		pg.Exec(t, grants)
+		require.Equal(t, "t", pg.Query(t, "SELECT has_table_privilege('"+strings.ReplaceAll(name, "'", "''")+"', 'mcp_audit.log', 'SELECT')")[0][0], name)
+	}
+}
+
 // TestTrailReadsOnly: both statements are one SELECT, run READ ONLY and rolled back, and objects of
 // others with the names of Postgres' own are not reached.
 func TestTrailReadsOnly(t *testing.T) {

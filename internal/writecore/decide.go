@@ -93,6 +93,16 @@ func (w *TwoPhaseWrite) recordDecision(ctx context.Context, tool string, status 
 	})
 }
 
+// RecordDenied writes the row of an approval that was turned down before it reached the plan: code says why.
+// It names the plan only while that waits: of one that has ended, its end stays the last event.
+func (w *TwoPhaseWrite) RecordDenied(ctx context.Context, p plan.Plan, by, code string) {
+	e := audit.Event{Tool: "approve_plan", ApprovedBy: by, Status: audit.Failed, CallerID: w.o.CallerID, ErrorCode: code}
+	if p.State == plan.AwaitingApproval {
+		e.PlanToken, e.PreviewRows = string(p.Token), &p.AffectedRows
+	}
+	_ = w.o.Audit.Record(ctx, e) // loud and counted there
+}
+
 // RecordExpired writes the row of a plan that expired; the store calls it.
 func (w *TwoPhaseWrite) RecordExpired(p plan.Plan) {
 	w.recordEnded(p, refusal.ExpiredToken)
