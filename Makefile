@@ -2,13 +2,15 @@
 
 GOLANGCI_VERSION := v2.15.0
 
-# AUTO=1 decides by itself in the demo. FUZZTIME is per fuzz target. ARCH is the release's processor.
+# AUTO=1 decides by itself in the demo. FUZZTIME is per fuzz target. ARCH is the release's processor. RUN picks
+# among the tests of test-clients.
 AUTO     ?=
 FUZZTIME ?= 60s
 ARCH     ?= $(shell go env GOARCH)
+RUN      ?= ^TestClients
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-axe screenshots setup-pgbouncer setup-lint build test lint fmt demo bench crash fuzz fuzz-keep fuzz-coverage mutants test-matrix test-pgbouncer test-faults nightly release clean
+.PHONY: help setup setup-toolchain setup-postgres setup-browser setup-axe screenshots setup-pgbouncer setup-lint build test lint fmt demo bench crash fuzz fuzz-keep fuzz-coverage mutants test-matrix test-pgbouncer test-faults setup-clients test-clients nightly release clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +54,12 @@ test-pgbouncer: setup-postgres setup-pgbouncer ## behind a real PgBouncer, in tr
 test-faults: setup-postgres ## losing the database in every way: down, killed, restarted, silent, failed over, slow to notice
 	go test -race -tags faults -count=1 -timeout 15m -run '^TestFault' ./tests
 
+setup-clients: setup-toolchain ## fetch the MCP clients that test-clients drives (npm, pinned, into a cache); needs Node.js 20
+	@scripts/setup-clients.sh >/dev/null
+
+test-clients: setup-postgres setup-clients ## real MCP clients of every protocol version; RUN=regexp picks tests
+	go test -race -tags clients -count=1 -timeout 10m -run '$(RUN)' ./tests
+
 lint: setup-lint ## golangci-lint, pinned; also holds the arrows between the packages
 	"$$(go env GOPATH)/bin/golangci-lint" run --allow-serial-runners ./...
 
@@ -84,7 +92,7 @@ fuzz-coverage: setup-toolchain ## how much of the guard the fuzz targets run: se
 mutants: setup-postgres ## break the product on purpose, one line at a time; each must be caught by the test named for it (SW_MUTANTS=regexp picks)
 	go test -tags mutants -count=1 -timeout 4h -v ./tests/mutants
 
-nightly: setup-postgres fuzz mutants ## what takes hours: 10,000 random lives of plans, 16 agents x 200 plans, every fuzz target, every mutant
+nightly: setup-postgres fuzz mutants test-matrix test-clients ## what takes hours: 10,000 random lives of plans, 16 agents x 200 plans, every fuzz target, mutant, Postgres and client
 	go test -race -count=1 -timeout 1h -run '^TestModel$$' ./internal/writecore/plan -rapid.checks=10000
 	SW_TEST_PLANS=200 go test -race -count=1 -timeout 1h -v -run '^TestAgentsAgainstOneAnother$$' ./internal/writecore
 

@@ -70,10 +70,16 @@ func program(t testing.TB) string {
 	return built.path
 }
 
+// drivers are clients that this program can be, by name; see clients_go_test.go.
+var drivers = map[string]func(args []string) int{}
+
 // runtimeDir is where the servers of these tests find each other.
 var runtimeDir string
 
 func TestMain(m *testing.M) {
+	if drive := drivers[os.Getenv("SW_TEST_DRIVER")]; drive != nil {
+		os.Exit(drive(os.Args[1:])) // this is not the test but a client that it runs
+	}
 	// Servers of one user find each other: those of the tests must not meet the person's own.
 	var err error
 	if runtimeDir, err = os.MkdirTemp("", "sw-rt-"); err != nil {
@@ -100,7 +106,8 @@ type options struct {
 	readonly  string // connection strings; the database's own where empty, none where "-"
 	writer    string
 	args      []string
-	silent    bool // no handshake
+	through   []string // a client that runs the program and stands between; it shakes hands itself
+	silent    bool     // no handshake
 	client    map[string]any
 }
 
@@ -198,7 +205,8 @@ func command(t testing.TB, db *pgtemp.DB, o options) (cmd *exec.Cmd, application
 		env["SW_POSTGRES_CONFIG"] = path
 	}
 	maps.Copy(env, o.env)
-	cmd = exec.Command(program(t), args...)
+	args = append(append(slices.Clone(o.through), program(t)), args...)
+	cmd = exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = environment(env)
 	return cmd, application

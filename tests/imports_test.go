@@ -74,9 +74,10 @@ var arrows = map[string]arrow{
 // testsOnly are foreign modules that also the test files of only one package may import: what they
 // speak to has one home, and tests go through that home as everybody does.
 var testsOnly = map[string][]string{
-	testcontains:                          {"internal/pgtemp/dockerpg"},
-	"github.com/mark3labs/mcp-go":         {"internal/mcpserver", "tests"},
-	"github.com/pganalyze/pg_query_go/v5": {"internal/sqlguard"},
+	testcontains:                             {"internal/pgtemp/dockerpg"},
+	"github.com/mark3labs/mcp-go":            {"internal/mcpserver", "tests"},
+	"github.com/modelcontextprotocol/go-sdk": {"tests"},
+	"github.com/pganalyze/pg_query_go/v5":    {"internal/sqlguard"},
 }
 
 // sourceFile is one Go file of the module.

@@ -117,7 +117,7 @@ func start(t testing.TB, db *pgtemp.DB, o options) *server {
 		close(s.ended)
 	}()
 	t.Cleanup(s.finish)
-	if o.silent {
+	if o.silent || len(o.through) > 0 {
 		return s
 	}
 	capabilities := o.client

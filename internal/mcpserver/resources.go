@@ -17,7 +17,7 @@ import (
 type Resources interface {
 	// List returns one page, and what to give as after for the next.
 	List(ctx context.Context, after string) (page []tools.Resource, next string, err error)
-	// Read returns one JSON object; INVALID_TABLE_NAME when the URI leads to nothing.
+	// Read returns one JSON object; INVALID_TABLE_NAME or TABLE_NOT_ALLOWLISTED when the URI leads to nothing.
 	Read(ctx context.Context, uri string) (json.RawMessage, error)
 	// Complete returns values of a variable that begin with what was typed.
 	Complete(ctx context.Context, variable, typed string, given map[string]string) (values []string, more bool, err error)
@@ -82,7 +82,7 @@ func (s *Server) readResource(r Resources) server.ResourceHandlerFunc {
 		})
 		if err != nil {
 			code := mcp.INTERNAL_ERROR
-			if refusal.Is(err, refusal.InvalidTableName) {
+			if refusal.Is(err, refusal.InvalidTableName) || refusal.Is(err, refusal.TableNotAllowlisted) {
 				code = notFoundCode(ctx)
 			}
 			return nil, s.coded("resources/read", code, err)

@@ -35,6 +35,8 @@ func (s shelf) Read(_ context.Context, uri string) (json.RawMessage, error) {
 		return nil, errors.New("boom secret")
 	case strings.HasSuffix(uri, "/down"):
 		return nil, refusal.New(refusal.DatabaseUnavailable, "It is down.", "Wait.")
+	case strings.HasSuffix(uri, "/hidden"):
+		return nil, refusal.New(refusal.TableNotAllowlisted, "It is not on the list.", "Ask.")
 	case strings.HasSuffix(uri, "/a"):
 		return json.RawMessage(`{"tables":[]}`), nil
 	}
@@ -116,6 +118,9 @@ func TestResourceErrors(t *testing.T) {
 	require.Equal(t, -32002, code)
 	require.Equal(t, "There is none. Did you mean app.a?", message)
 	require.Equal(t, refusal.InvalidTableName, data.Code)
+	code, _, data = read("postgres://schema/app/hidden", "")
+	require.Equal(t, -32002, code)
+	require.Equal(t, refusal.TableNotAllowlisted, data.Code)
 	modern := `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 	code, _, _ = read("postgres://schema/app/none", modern)
 	require.Equal(t, -32602, code, "2026-07-28 has no code of its own for it")

@@ -91,8 +91,8 @@ func inOneLine(summary json.RawMessage) string {
 	return out
 }
 
-// Read describes the table that uri names, as describe_schema does. A uri that leads to no table, or to
-// one that the read allowlist hides, is INVALID_TABLE_NAME.
+// Read describes the table that uri names, as describe_schema does. A uri that leads to no table is
+// INVALID_TABLE_NAME, one that the read allowlist does not name TABLE_NOT_ALLOWLISTED.
 func (r *Resources) Read(ctx context.Context, uri string) (json.RawMessage, error) {
 	schema, table, ok := resourceNames(uri)
 	if !ok {
