@@ -30,11 +30,65 @@ func (p *report) allowlists(ctx context.Context, db *postgres.DB, read, write sq
 		{p, "allowlist.read", read, db.Readonly(), []string{"USAGE", "SELECT"}, "empty: everything that the role may read", "rpvmf"},
 		{p, "allowlist.write", write, db.Writer(), []string{"USAGE", "SELECT", "INSERT", "UPDATE", "DELETE"}, "empty: nothing is writable", "rpv"},
 	} {
-		if a.list.Empty() {
+		switch {
+		case !a.list.Empty():
+			a.check(ctx)
+		case a.key == "allowlist.read":
+			a.everything(ctx)
+		default:
 			a.ok(a.key, a.empty)
-			continue
 		}
-		a.check(ctx)
+	}
+	if read.Empty() && !write.Empty() { // else the readonly role was held against its own list
+		allowlisted{p, "allowlist.write", write, db.Readonly(), []string{"USAGE", "SELECT"}, "", "rpv"}.unseen(ctx)
+	}
+}
+
+// everything tells how much an empty read allowlist shows: the role's grants alone decide, and a role
+// without any shows an agent an empty database.
+func (a allowlisted) everything(ctx context.Context) {
+	found, err := a.pool.Granted(ctx, nil, nil)
+	if err == nil {
+		// mcp_audit is readable only where a list names it.
+		found, err = a.pool.Granted(ctx, slices.DeleteFunc(found.Schemas, func(s string) bool { return s == auditTable.Schema }), nil)
+	}
+	if err != nil {
+		a.fail(a.key, err)
+		return
+	}
+	readable := 0
+	for _, r := range found.Relations {
+		if a.lacks(r) == "" {
+			readable++
+		}
+	}
+	who := sqlguard.QuoteIdent(found.Role)
+	switch {
+	case readable > 0:
+		a.ok(a.key, fmt.Sprintf("%s: %d of %d tables and views", a.empty, readable, len(found.Relations)))
+	case len(found.Relations) > 0:
+		a.warn(a.key, fmt.Sprintf("%s, and role %s may read none of %d tables and views: GRANT USAGE ON SCHEMA …, and SELECT ON ALL TABLES IN SCHEMA …, TO %s", a.empty, who, len(found.Relations), who))
+	default:
+		a.warn(a.key, a.empty+", and there are no tables in this database")
+	}
+}
+
+// unseen warns of what may be written and cannot be looked at: the agent would write blindly.
+func (a allowlisted) unseen(ctx context.Context) {
+	schemas, tables := a.list.Entries()
+	found, err := a.pool.Granted(ctx, schemas, tables)
+	if err != nil {
+		a.fail(a.key, err)
+		return
+	}
+	var names []string
+	for _, r := range found.Relations {
+		if a.lacks(r) != "" && strings.IndexByte(a.kinds, r.Kind) >= 0 {
+			names = append(names, sqlguard.QuoteName(r.Schema, r.Name))
+		}
+	}
+	if len(names) > 0 {
+		a.warn(a.key, fmt.Sprintf("role %s may not read %d of the tables that may be written, for example %s: describe_schema and query do not show them", sqlguard.QuoteIdent(found.Role), len(names), names[0]))
 	}
 }
 

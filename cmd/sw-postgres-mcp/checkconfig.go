@@ -26,9 +26,11 @@ func checkConfigCommand(r *root) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-config",
 		Short: "Check the configuration, the connections and the roles, one line each",
-		Long:  "check-config reads the configuration, connects with both connection strings, checks both roles, the\naudit schema and what the allowlists name, and prints one line per check. It changes nothing. Exit code 0: all is well; 2: something is not.",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return r.checkConfig(cmd.Context()) },
+		Long: "check-config reads the configuration, connects with both connection strings, checks both roles, the\naudit schema and what the allowlists name, and prints one line per check. It changes nothing.\n\n" +
+			"ok    as it should be\nwarn  the server starts all the same, but something will not work, or is weaker than it should be\nFAIL  the server does not start, or refuses every call, until this is mended\n\n" +
+			"Exit code 0: nothing failed (read the warnings); 2: something did.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return r.checkConfig(cmd.Context()) },
 	}
 }
 

@@ -93,7 +93,26 @@ func TestCheckConfigAllowlists(t *testing.T) {
 		}
 		return lines
 	}
-	require.Equal(t, []string{"ok read empty: everything that the role may read", "ok write empty: nothing is writable"}, check(``, ``))
+	require.Equal(t, []string{"ok read empty: everything that the role may read: 5 of 7 tables and views", "ok write empty: nothing is writable"}, check(``, ``))
+	// What may be written and not looked at.
+	require.Equal(t, []string{
+		"ok read empty: everything that the role may read: 5 of 7 tables and views",
+		"warn write sales.half: role writer lacks DELETE",
+		"ok write 1 of 2 tables are there with the grants that role writer needs",
+		"warn write role readonly may not read 1 of the tables that may be written, for example sales.half: describe_schema and query do not show them",
+	}, check(``, `"tables":["sales.orders","sales.half"]`))
+	// A list of tables that the role may not read, and one that it may read in part.
+	db.Exec(t, "GRANT SELECT (id) ON sales.half TO readonly")
+	require.Equal(t, []string{
+		"warn read shut.t: role readonly lacks USAGE on the schema",
+		"ok read 1 of 2 tables are there with the grants that role readonly needs",
+		"ok write empty: nothing is writable",
+	}, check(`"tables":["sales.half","shut.t"]`, ``))
+	db.Exec(t, "REVOKE SELECT (id) ON sales.half FROM readonly")
+	require.Equal(t, []string{
+		"warn read sales.half: role readonly lacks SELECT",
+		"ok write empty: nothing is writable",
+	}, check(`"tables":["sales.half"]`, ``))
 	require.Equal(t, []string{
 		"warn write names what allowlist.read does not: app.*, nothing_like_it.*. There update_rows and delete_rows, which show rows, are refused; insert_rows is not",
 		"warn read schema bare holds no tables",
@@ -116,6 +135,27 @@ func TestCheckConfigAllowlists(t *testing.T) {
 		"warn write sales.seq is not a table or view",
 	}, check(`"tables":["sales.orders","sales.\"order items\"","sales.parts_1"]`,
 		`"tables":["sales.orders","sales.\"Order Items\"","sales.half","sales.mv","app.itms","sale.orders","sales.seq"]`))
+}
+
+// A role without any grant is told of, as is an empty database: an agent would see nothing.
+func TestCheckConfigNothingReadable(t *testing.T) {
+	t.Parallel()
+	db := pgtemp.New(t)
+	env := []string{"DATABASE_URL_READONLY=" + db.Readonly, "DATABASE_URL_WRITER=" + db.Writer, "SW_POSTGRES_CONFIG=" + configFile(t)}
+	db.Exec(t, "DROP SCHEMA public CASCADE")
+	db.Exec(t, "CREATE SCHEMA app; CREATE TABLE app.items (id bigint PRIMARY KEY); GRANT USAGE ON SCHEMA app TO readonly")
+	code, stdout, stderr := once(t, env, "check-config")
+	require.Equal(t, exitOK, code, stdout+stderr)
+	require.Regexp(t, `warn  allowlist.read +empty: everything that the role may read, and role readonly may read none of \d+ tables`, stdout)
+	require.Regexp(t, `warn  allowlist.write +role readonly may not read 1 of the tables that may be written, for example app.items`, stdout)
+
+	path := filepath.Join(t.TempDir(), "config.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"database":{"readonlyConnectionString":"`+db.Readonly+`","writerConnectionString":"`+db.Writer+`"}}`), 0o600))
+	_, stdout, _ = once(t, nil, "check-config", "--config", path)
+	require.NotContains(t, stdout, "other accounts")
+	require.NoError(t, os.Chmod(path, 0o644))
+	_, stdout, _ = once(t, nil, "check-config", "--config", path)
+	require.Contains(t, stdout, "may be read by other accounts of this machine (mode 0644)")
 }
 
 func TestSeedDemo(t *testing.T) {

@@ -99,7 +99,11 @@ func (l *loader) readFile(path string, env func(string) (string, bool)) error {
 	if l.notes.File, err = filepath.Abs(path); err != nil {
 		l.notes.File = path
 	}
-	return l.takeFile(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) // a byte order mark, as some editors write it
+	if err := l.takeFile(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))); err != nil { // a byte order mark, as some editors write it
+		return err
+	}
+	l.warnExposed()
+	return nil
 }
 
 func readBounded(path string) ([]byte, error) {
