@@ -21,7 +21,19 @@ var settingsSQL string
 var stateSQL string
 
 //go:embed sql/effects.sql
-var effectsSQL string
+var effectsTemplate string
+
+//go:embed sql/behaviour.sql
+var behaviourSQL string
+
+//go:embed sql/behaviours.sql
+var behavioursTemplate string
+
+// There is no second text that computes what a relation does with what is written to it.
+var (
+	effectsSQL    = strings.ReplaceAll(effectsTemplate, "{behaviour}", behaviourSQL)
+	behavioursSQL = strings.ReplaceAll(behavioursTemplate, "{behaviour}", behaviourSQL)
+)
 
 //go:embed sql/baseline.sql
 var baselineSQL string

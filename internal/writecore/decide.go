@@ -123,15 +123,15 @@ func (w *TwoPhaseWrite) recordEnded(p plan.Plan, code refusal.Code) {
 }
 
 // Recheck tells whether an open plan still stands for what was previewed, read only and rolled back: nil
-// when the rows (for a migration, the definitions) are those that were previewed, ROWSET_CHANGED when
-// not, and the refusal of the gate when the plan is over. A plan without a digest is always unchanged.
+// when the rows and definitions (for a migration, the definitions) are those that were previewed, ROWSET_CHANGED when
+// not, and the refusal of the gate when the plan is over.
 func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 	if err := w.o.Store.Decidable(token); err != nil {
 		return err
 	}
 	p, _ := w.o.Store.Get(token)
 	wk, ok := p.Work.(*work)
-	if !ok || p.RowsDigest == "" {
+	if !ok || p.RowsDigest == "" && len(p.Definitions) == 0 {
 		return nil
 	}
 	s, err := w.o.Acquire(ctx)
@@ -151,7 +151,10 @@ func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 			return err
 		}
 		guardSteps(&sc, wk.statement, m)
-		sc.Add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
+		if p.RowsDigest != "" {
+			sc.Add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
+		}
+		sc.Add("behaviours", behaviours(p.Definitions))
 	}
 	reply, err := w.send(ctx, s, &sc, true)
 	if err != nil {
@@ -166,9 +169,14 @@ func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 	if wk.statement.Class() == sqlguard.DDL {
 		return compareDefinitions(p, &sc, reply)
 	}
-	pr, _ := sc.Result(reply, "probe")
-	if now := digestOf(pr); now != p.RowsDigest {
-		return rowsetChanged(digestDifference(p.RowsDigest, now))
+	if pr, ok := sc.Result(reply, "probe"); ok {
+		if now := digestOf(pr); now != p.RowsDigest {
+			return rowsetChanged(digestDifference(p.RowsDigest, now))
+		}
+	}
+	now, _ := sc.Result(reply, "behaviours")
+	if diff := plan.DefinitionsDifference(p.Definitions, definitionsIn(now)); diff != "" {
+		return definitionChanged(diff)
 	}
 	return nil
 }

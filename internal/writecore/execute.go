@@ -348,6 +348,12 @@ func rowsetChanged(what string) *refusal.Error {
 		"Preview again to see what the statement would do now.")
 }
 
+func definitionChanged(what string) *refusal.Error {
+	return refusal.New(refusal.RowsetChanged,
+		"The values are no longer made as they were when it was previewed; changed since: "+what+". Nothing was changed.",
+		"Preview again to see what the statement would do now.")
+}
+
 // compare holds what the open transaction did against what was previewed and approved (TestS04).
 func (w *TwoPhaseWrite) compare(s Flusher, p plan.Plan, wk *work, sc *script, reply wire.Reply, sh shape) (*trial, error) {
 	st := wk.statement
@@ -358,7 +364,7 @@ func (w *TwoPhaseWrite) compare(s Flusher, p plan.Plan, wk *work, sc *script, re
 		return nil, err
 	}
 	if st.Class() == sqlguard.DDL {
-		return t, w.compareMigration(p, wk, sc, reply)
+		return t, w.compareMigration(p, sc, reply)
 	}
 	if wk.digest != "" {
 		pr, _ := sc.Result(reply, "probe")
@@ -383,6 +389,9 @@ func (w *TwoPhaseWrite) compare(s Flusher, p plan.Plan, wk *work, sc *script, re
 	t.radius, _ = radius(st, effects, baselineOf(base), t.affected, tracked(sc, reply))
 	if diff := p.BlastRadius.Difference(t.radius); diff != "" {
 		return nil, rowsetChanged(diff)
+	}
+	if diff := plan.DefinitionsDifference(p.Definitions, definitionsOf(effects)); diff != "" {
+		return nil, definitionChanged(diff)
 	}
 	return t, nil
 }

@@ -153,11 +153,11 @@ func definitions(st *sqlguard.Statement) wire.Step {
 
 // compareMigration holds what the migration did in the open transaction against what was rehearsed and
 // approved: the same definitions before it, and nothing more dropped, lost or rewritten by it.
-func (w *TwoPhaseWrite) compareMigration(p plan.Plan, wk *work, sc *script, reply wire.Reply) error {
+func (w *TwoPhaseWrite) compareMigration(p plan.Plan, sc *script, reply wire.Reply) error {
 	if err := compareDefinitions(p, sc, reply); err != nil {
 		return err
 	}
-	now, rows, err := w.migrationFacts(sc, reply)
+	now, err := w.migrationFacts(sc, reply)
 	if err != nil {
 		return err
 	}
@@ -181,9 +181,9 @@ func (w *TwoPhaseWrite) compareMigration(p plan.Plan, wk *work, sc *script, repl
 			return rowsetChanged(fmt.Sprintf("%s values of %s.%s would be lost now, more than were rehearsed", digits(l.NonNullValues), l.Relation, l.Column))
 		}
 	}
-	for name, n := range rows {
-		if n > wk.rowsLost[name] {
-			return rowsetChanged(fmt.Sprintf("%s held %s rows when it was rehearsed, %s now", name, digits(wk.rowsLost[name]), digits(n)))
+	for name, n := range now.RowsLost {
+		if n > approved.RowsLost[name] {
+			return rowsetChanged(fmt.Sprintf("%s held %s rows when it was rehearsed, %s now", name, digits(approved.RowsLost[name]), digits(n)))
 		}
 	}
 	return nil
@@ -258,15 +258,15 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	pv.RowsDigest = definitionsDigest(defs)
 	pv.SampleRows, pv.Changes = []plan.Row{}, []plan.Change{}
 	pv.Target = migrationTarget(st)
-	facts, rows, err := w.migrationFacts(&sc, reply)
+	facts, err := w.migrationFacts(&sc, reply)
 	if err != nil {
 		return pv, false, err
 	}
 	pv.Facts = &facts
-	pv.Warnings = w.migrationWarnings(st, facts, rows, &sc, reply)
+	pv.Warnings = w.migrationWarnings(st, facts, &sc, reply)
 	d := w.o.Limits.Decide(Measured{Class: sqlguard.DDL})
 	pv.Why = d.Why
-	pv.Work = &work{statement: st, rowsLost: rows}
+	pv.Work = &work{statement: st}
 	return pv, d.NeedsApproval, nil
 }
 

@@ -40,17 +40,16 @@ var lockRank = map[string]int{
 	"ShareLock": 5, "ShareRowExclusiveLock": 6, "ExclusiveLock": 7, "AccessExclusiveLock": 8,
 }
 
-// migrationFacts reads what a migration did, and how many rows each dropped table held.
-func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts, map[string]int64, error) {
-	rows := map[string]int64{}
-	f := plan.Facts{Locks: []plan.Lock{}, Rewrites: []string{}, Scans: []string{}, Drops: []plan.Drop{}, Lost: []plan.Lost{}, Unreadable: []string{}, Notices: []string{}}
+// migrationFacts reads what a migration did.
+func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts, error) {
+	f := plan.Facts{Locks: []plan.Lock{}, Rewrites: []string{}, Scans: []string{}, Drops: []plan.Drop{}, Lost: []plan.Lost{}, Unreadable: []string{}, Notices: []string{}, RowsLost: map[string]int64{}}
 	get := func(name string) wire.Result { r, _ := sc.Result(reply, name); return r }
 	before, after := relsOf(get("relations")), relsOf(get("relations after"))
 
 	t0, err0 := strconv.ParseFloat(cell(get("clock"), 0, 0), 64)
 	t1, err1 := strconv.ParseFloat(cell(get("clock after"), 0, 0), 64)
 	if err0 != nil || err1 != nil {
-		return f, nil, fmt.Errorf("reading the clock of a rehearsal")
+		return f, fmt.Errorf("reading the clock of a rehearsal")
 	}
 	f.DurationMS = float64(int64((t1-t0)*1000)) / 1000
 
@@ -81,7 +80,7 @@ func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts
 	for i := range values.Rows {
 		n, _ := strconv.ParseInt(cell(values, i, 2), 10, 64)
 		if cell(values, i, 1) == "*" {
-			rows[cell(values, i, 0)] = n
+			f.RowsLost[cell(values, i, 0)] = n
 			continue
 		}
 		f.Lost = append(f.Lost, plan.Lost{Relation: cell(values, i, 0), Column: cell(values, i, 1), NonNullValues: n})
@@ -100,7 +99,7 @@ func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts
 			}
 		}
 	}
-	return f, rows, nil
+	return f, nil
 }
 
 // madeAnew are the files of indexes that ALTER COLUMN TYPE drops and makes again under their names.
@@ -196,7 +195,7 @@ func droppedColumns(was, is wire.Result, before, after map[int64]rel) []plan.Dro
 }
 
 // migrationWarnings says what the facts mean.
-func (w *TwoPhaseWrite) migrationWarnings(st *sqlguard.Statement, f plan.Facts, rows map[string]int64, sc *script, reply wire.Reply) []plan.Warning {
+func (w *TwoPhaseWrite) migrationWarnings(st *sqlguard.Statement, f plan.Facts, sc *script, reply wire.Reply) []plan.Warning {
 	var out []plan.Warning
 	warn := func(code, format string, args ...any) {
 		out = append(out, plan.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
@@ -213,7 +212,7 @@ func (w *TwoPhaseWrite) migrationWarnings(st *sqlguard.Statement, f plan.Facts, 
 		if !namedByText(st, d) {
 			warn(plan.WarnCascadeDrops, "The %s %s is dropped with it.", d.Type, d.Name)
 		}
-		n, counted := rows[d.Name]
+		n, counted := f.RowsLost[d.Name]
 		switch {
 		case counted && n > maxCounted:
 			warn(plan.WarnDataLost, "The %s %s is dropped with more than %s rows.", d.Type, d.Name, digits(maxCounted))

@@ -135,3 +135,34 @@ func TestMigrationsAreOneMessage(t *testing.T) {
 	require.Equal(t, "42601", replies[0].Err.SQLState)
 	require.Equal(t, "<null>", b.one("SELECT to_regclass('app.x')::text"))
 }
+
+// TestMigrationJoinsOnlyWhatWouldRun: a second preview of a migration joins the open plan only where executing
+// that plan would find what it compares; otherwise it is a plan of its own, which can be executed.
+func TestMigrationJoinsOnlyWhatWouldRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, change string }{
+		"more rows are lost":   {"DROP TABLE app.t", "INSERT INTO app.t VALUES (2, 2)"},
+		"more values are lost": {"ALTER TABLE app.t DROP COLUMN v", "UPDATE app.t SET v = 1"},
+		"more is dropped":      {"DROP TABLE app.t CASCADE", "CREATE VIEW app.w AS SELECT id FROM app.t"},
+		"another definition":   {"ALTER TABLE app.t ADD COLUMN w int", "ALTER TABLE app.t ADD COLUMN x int"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, NULL)")
+			first, err := b.migrate(c.text)
+			require.NoError(t, err)
+			same, err := b.migrate(c.text)
+			require.NoError(t, err)
+			require.Equal(t, first.Plan.Token, same.Plan.Token)
+			b.db.Exec(t, "SET ROLE migrator; "+c.change)
+			second, err := b.migrate(c.text)
+			require.NoError(t, err)
+			require.NotEqual(t, first.Plan.Token, second.Plan.Token)
+			_, err = b.execute(first)
+			requireCode(t, err, refusal.SupersededPlan)
+			b.approve(second)
+			_, err = b.execute(second)
+			require.NoError(t, err)
+		})
+	}
+}

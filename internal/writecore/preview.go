@@ -126,8 +126,6 @@ type work struct {
 	// repeatable: execute runs REPEATABLE READ; see needsSnapshot.
 	repeatable bool
 	digest     string
-	// rowsLost is, for a migration, how many rows each table that it drops held.
-	rowsLost map[string]int64
 }
 
 // rowRun is what one rolled-back run of a row statement gave.
@@ -138,6 +136,7 @@ type rowRun struct {
 	shape    shape
 	radius   plan.BlastRadius
 	others   []sqlguard.Target
+	made     []plan.Definition
 }
 
 func (w *TwoPhaseWrite) previewRows(ctx context.Context, s Session, st *sqlguard.Statement, pv plan.Preview) (plan.Preview, bool, error) {
@@ -149,7 +148,7 @@ func (w *TwoPhaseWrite) previewRows(ctx context.Context, s Session, st *sqlguard
 	if err != nil {
 		return pv, false, err
 	}
-	pv.AffectedRows, pv.BlastRadius, pv.RowsDigest = r.affected, r.radius, r.digest
+	pv.AffectedRows, pv.BlastRadius, pv.RowsDigest, pv.Definitions = r.affected, r.radius, r.digest, r.made
 	m := Measured{Class: st.Class(), Target: pv.Target, AffectedRows: r.affected, Radius: r.radius, Volatile: st.Volatile()}
 	for _, t := range r.others {
 		if !w.o.CanWrite(t.Schema, t.Name) {
@@ -280,6 +279,7 @@ func (w *TwoPhaseWrite) readRun(s Flusher, st *sqlguard.Statement, sc *script, r
 	if err != nil {
 		return r, err
 	}
+	r.made = definitionsOf(effects)
 	base, _ := sc.Result(reply, "baseline")
 	r.radius, r.others = radius(st, effects, baselineOf(base), n, tracked(sc, reply))
 	return r, nil

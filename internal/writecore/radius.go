@@ -22,13 +22,14 @@ type effect struct {
 	estimate                *int64
 	byKey                   bool
 	triggersOn              string
+	behaviour               string
 }
 
 func effectsOf(r wire.Result) ([]effect, error) {
 	out := make([]effect, 0, len(r.Rows))
 	for _, row := range r.Rows {
-		if len(row) != 15 {
-			return nil, fmt.Errorf("reading the effects: %d columns, want 15", len(row))
+		if len(row) != 16 {
+			return nil, fmt.Errorf("reading the effects: %d columns, want 16", len(row))
 		}
 		var e effect
 		var err error
@@ -50,13 +51,44 @@ func effectsOf(r wire.Result) ([]effect, error) {
 			e.estimate = &n
 		}
 		e.byKey = string(row[13]) == "t"
-		e.triggersOn = string(row[14])
+		e.triggersOn, e.behaviour = string(row[14]), string(row[15])
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// definitionsOf are the definitions of the relations that were written to, or that the statement was about to
+// write to.
+func definitionsOf(effects []effect) []plan.Definition {
+	var out []plan.Definition
+	for _, e := range effects {
+		if e.behaviour != "" {
+			out = append(out, plan.Definition{OID: e.oid, Name: sqlguard.QuoteName(e.schema, e.name), Hashes: e.behaviour, Changed: e.inserted+e.updated+e.gone > 0})
+		}
+	}
+	return out
+}
+
+// behaviours reads the definitions again without running anything.
+func behaviours(of []plan.Definition) wire.Step {
+	oids := make([]uint32, len(of))
+	for i, d := range of {
+		oids[i] = d.OID
+	}
+	return wire.Step{SQL: behavioursSQL, Params: [][]byte{wire.OIDArray(oids)}}
+}
+
+// definitionsIn are the definitions that [behaviours] read.
+func definitionsIn(r wire.Result) []plan.Definition {
+	out := make([]plan.Definition, 0, len(r.Rows))
+	for i := range r.Rows {
+		oid, _ := strconv.ParseUint(cell(r, i, 0), 10, 32)
+		out = append(out, plan.Definition{OID: uint32(oid), Name: sqlguard.QuoteName(cell(r, i, 1), cell(r, i, 2)), Hashes: cell(r, i, 3)})
+	}
+	return out
 }
 
 // baselineOf reads baseline.sql: counters that were pending before the transaction, by OID.

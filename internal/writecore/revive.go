@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
@@ -24,7 +25,7 @@ func (w *TwoPhaseWrite) revive(ctx context.Context, req ExecuteRequest) error {
 	}
 	m := Measured{Class: st.Class(), Target: p.Target, AffectedRows: p.AffectedRows, Radius: p.BlastRadius, Volatile: st.Volatile()}
 	for _, t := range p.BlastRadius.Tables {
-		if !t.Named { // whether the allowlist still has it is for a person to see
+		if name, err := sqlguard.ParseName(t.Name); !t.Named && (err != nil || !w.o.CanWrite(name.Schema, name.Name)) {
 			m.NotWritable = append(m.NotWritable, t.Name)
 		}
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -127,7 +128,7 @@ func (h *history) get(token Token) (Plan, bool) {
 // slim is a plan without what is large: rows, params, the checked statement, facts.
 func slim(p *Plan) Plan {
 	s := snapshot(p)
-	s.Work, s.SampleRows, s.Changes, s.Facts, s.Payload.Params, s.SetColumns = nil, nil, nil, nil, nil, nil
+	s.Work, s.SampleRows, s.Changes, s.Facts, s.Payload.Params, s.SetColumns, s.Definitions = nil, nil, nil, nil, nil, nil, nil
 	if len(s.Payload.Statement) > maxKeptStatement {
 		s.Payload.Statement = strings.ToValidUTF8(s.Payload.Statement[:maxKeptStatement], "") + fmt.Sprintf("… (%d bytes)", len(p.Payload.Statement))
 	} else {
@@ -149,7 +150,7 @@ func snapshot(p *Plan) Plan {
 	c.BlastRadius.Tables = slices.Clone(p.BlastRadius.Tables)
 	c.BlastRadius.Unknown = slices.Clone(p.BlastRadius.Unknown)
 	c.Warnings = slices.Clone(p.Warnings)
-	c.SetColumns = slices.Clone(p.SetColumns)
+	c.SetColumns, c.Definitions = slices.Clone(p.SetColumns), slices.Clone(p.Definitions)
 	c.AskedAgain = slices.Clone(p.AskedAgain)
 	c.SampleRows, c.Changes = slices.Clone(p.SampleRows), slices.Clone(p.Changes)
 	for i, r := range c.SampleRows {
@@ -162,7 +163,7 @@ func snapshot(p *Plan) Plan {
 	if f := c.Facts; f != nil {
 		f.Locks, f.Rewrites, f.Scans = slices.Clone(f.Locks), slices.Clone(f.Rewrites), slices.Clone(f.Scans)
 		f.Drops, f.Lost = slices.Clone(f.Drops), slices.Clone(f.Lost)
-		f.Unreadable, f.Notices = slices.Clone(f.Unreadable), slices.Clone(f.Notices)
+		f.Unreadable, f.Notices, f.RowsLost = slices.Clone(f.Unreadable), slices.Clone(f.Notices), maps.Clone(f.RowsLost)
 	}
 	return c
 }

@@ -104,7 +104,24 @@ func TestReplacing(t *testing.T) {
 		"facts, times only":  {func(f, p *plan.Preview) { ddl(f, 5, 1); ddl(p, 5, 2) }, true, true},
 		"facts":              {func(f, p *plan.Preview) { ddl(f, 5, 1); ddl(p, 6, 1) }, false, true},
 		"facts, only now":    {func(_, p *plan.Preview) { ddl(p, 5, 1) }, false, true},
-		"a person, now not":  {func(_, _ *plan.Preview) {}, false, false},
+		"definitions": {func(f, p *plan.Preview) {
+			f.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}}
+			p.Definitions = []plan.Definition{{OID: 1, Hashes: "a.c"}}
+		}, false, true},
+		"definitions, one more is locked": {func(f, p *plan.Preview) {
+			f.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}}
+			p.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}, {OID: 2, Hashes: "a.b"}}
+		}, true, true},
+		"definitions, one took rows": {func(f, p *plan.Preview) {
+			p.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}}
+			f.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}, {OID: 2, Hashes: "a.b", Changed: true}}
+		}, false, true},
+		"facts, rows of a drop": {func(f, p *plan.Preview) {
+			ddl(f, 5, 1)
+			ddl(p, 5, 1)
+			f.Facts.RowsLost, p.Facts.RowsLost = map[string]int64{"app.t": 3}, map[string]int64{"app.t": 4}
+		}, false, true},
+		"a person, now not": {func(_, _ *plan.Preview) {}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

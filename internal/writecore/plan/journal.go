@@ -72,6 +72,7 @@ type record struct {
 	Target       string       `json:"target,omitempty"`
 	DDL          bool         `json:"ddl,omitempty"`
 	Digest       string       `json:"digest,omitempty"`
+	Definitions  []Definition `json:"definitions,omitempty"`
 	AffectedRows int64        `json:"affected_rows,omitempty"`
 	BlastRadius  *BlastRadius `json:"blast_radius,omitempty"`
 	Before       State        `json:"before,omitempty"` // of an execution: the state to go back to
@@ -362,6 +363,7 @@ func (j *Journal) Close() {
 		_ = j.file.Close()
 	}
 	if j.lock != nil {
-		_ = j.lock.Close() // and with it the lock
+		unlockFile(j.lock)
+		_ = j.lock.Close()
 	}
 }

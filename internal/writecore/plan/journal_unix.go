@@ -18,6 +18,9 @@ func lockFile(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
+// unlockFile gives the lock back for every copy of the file: a child that is being started has one for a moment.
+func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // syncDir puts the names in dir on disk.
 func syncDir(dir string) error {
 	d, err := os.Open(dir) //nolint:gosec // the directory of the configured journal

@@ -18,7 +18,7 @@ func recordOf(e *entry, p *Plan, now time.Time) record {
 		return r
 	}
 	r.Tool, r.Target, r.Digest, r.AffectedRows, r.CreatedAt = p.Tool, p.Target, p.RowsDigest, p.AffectedRows, p.CreatedAt
-	r.DDL, r.BlastRadius = p.Facts != nil, &p.BlastRadius
+	r.DDL, r.BlastRadius, r.Definitions = p.Facts != nil, &p.BlastRadius, p.Definitions
 	if p.State == Executing || p.State == Unknown {
 		r.Before, r.Mark = e.before, &e.mark
 	}
@@ -54,7 +54,7 @@ func (s *Store) restore() {
 			Token: r.Token, State: r.State, Fingerprint: r.Fingerprint, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, PreviewCount: 1, Restored: true,
 			ExecutedAt: r.ExecutedAt, ExecutedRows: r.ExecutedRows, StopCode: r.StopCode, SupersededBy: r.SupersededBy,
 		}
-		p.Tool, p.Target, p.RowsDigest, p.AffectedRows = r.Tool, r.Target, r.Digest, r.AffectedRows
+		p.Tool, p.Target, p.RowsDigest, p.Definitions, p.AffectedRows = r.Tool, r.Target, r.Digest, r.Definitions, r.AffectedRows
 		if r.BlastRadius != nil {
 			p.BlastRadius = *r.BlastRadius
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -174,14 +175,16 @@ func (s *Store) create(p Preview, fingerprint Fingerprint, needsApproval bool) (
 	return snapshot(&e.plan), false, replaced, nil
 }
 
-// repeats reports that p shows what the open plan shows. A plan that needs nobody must not be
+// repeats reports that p shows what the open plan shows, and that executing the open plan would find what it
+// compares: joining a plan that can only end in ROWSET_CHANGED helps nobody. A plan that needs nobody must not be
 // joined by a preview that needs a person, nor the other way round.
 func repeats(open *Plan, p *Preview, needsApproval bool) bool {
 	if (open.State == Previewed) == needsApproval && open.State != Approved {
 		return false
 	}
 	return open.RowsDigest == p.RowsDigest && open.AffectedRows == p.AffectedRows &&
-		open.BlastRadius.Difference(p.BlastRadius) == "" && sameFacts(open.Facts, p.Facts)
+		open.BlastRadius.Difference(p.BlastRadius) == "" && sameFacts(open.Facts, p.Facts) &&
+		DefinitionsDifference(open.Definitions, p.Definitions) == "" && DefinitionsDifference(p.Definitions, open.Definitions) == ""
 }
 
 // sameFacts leaves out what differs from run to run: times, sizes, notices.
@@ -191,7 +194,7 @@ func sameFacts(a, b *Facts) bool {
 	}
 	sameLock := func(x, y Lock) bool { return x.Relation == y.Relation && x.Mode == y.Mode }
 	return slices.EqualFunc(a.Locks, b.Locks, sameLock) && slices.Equal(a.Rewrites, b.Rewrites) && slices.Equal(a.Scans, b.Scans) &&
-		slices.Equal(a.Drops, b.Drops) && slices.Equal(a.Lost, b.Lost) && slices.Equal(a.Unreadable, b.Unreadable)
+		slices.Equal(a.Drops, b.Drops) && slices.Equal(a.Lost, b.Lost) && slices.Equal(a.Unreadable, b.Unreadable) && maps.Equal(a.RowsLost, b.RowsLost)
 }
 
 // join: a fresh expiry (not for an approved plan: its time is the person's), one more preview, and

@@ -144,6 +144,9 @@ type Facts struct {
 	Notices    []string `json:"notices"`
 	DurationMS float64  `json:"duration_ms"`
 	SizeBytes  int64    `json:"size_bytes"`
+	// RowsLost is how many rows each table that is dropped held, as far as they were counted; the warnings
+	// say it to people.
+	RowsLost map[string]int64 `json:"-"`
 }
 
 // Lock is the strongest lock the statement took on a relation, and for how long the run held it.
@@ -183,6 +186,9 @@ type Preview struct {
 	Why string
 	// RowsDigest is the digest of the old rows' versions; "" where there is none (INSERT, DDL, unstable where).
 	RowsDigest string
+	// Definitions are those of the relations that the run wrote to; empty for a migration, whose RowsDigest
+	// holds its definitions.
+	Definitions []Definition
 	// SetColumns are the columns an UPDATE sets.
 	SetColumns []string
 	DurationMS float64

@@ -1,6 +1,6 @@
 -- Rows changed per relation in this transaction, whoever changed them: the statement, cascades,
 -- triggers, functions. The relations this backend holds write locks on, with the counters of this
--- transaction (manual, 28.2.24 and 13.3).
+-- transaction (manual, 28.2.24 and 13.3), and what decided the values that were written (behaviour.sql).
 WITH held AS MATERIALIZED (
   SELECT l.relation AS oid, pg_catalog.bool_or(l.mode = 'AccessExclusiveLock') AS exclusive
   FROM pg_catalog.pg_lock_status() l
@@ -8,7 +8,7 @@ WITH held AS MATERIALIZED (
     AND l.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
   GROUP BY l.relation
 ), rel AS MATERIALIZED (
-  SELECT h.oid, h.exclusive, c.relkind, c.relpersistence, n.nspname, c.relname,
+  SELECT h.oid, h.exclusive, c.relkind, c.relpersistence, n.nspname, c.relname, c.relrowsecurity, c.relforcerowsecurity,
     COALESCE(pg_catalog.pg_partition_root(h.oid)::oid, h.oid) AS root,
     pg_catalog.pg_stat_get_xact_tuples_inserted(h.oid) AS ins,
     pg_catalog.pg_stat_get_xact_tuples_updated(h.oid) AS upd,
@@ -25,7 +25,10 @@ SELECT r.oid, r.exclusive, r.relkind, r.relpersistence, r.nspname, r.relname, r.
           WHERE k.contype = 'f' AND k.conrelid = r.root AND k.conrelid <> k.confrelid) AS by_key,
   (SELECT pg_catalog.string_agg(DISTINCT pg_catalog.quote_ident(o.nspname) || '.' || pg_catalog.quote_ident(o.relname), ', ')
      FROM rel o JOIN pg_catalog.pg_trigger g ON g.tgrelid = o.oid
-    WHERE NOT g.tgisinternal AND g.tgenabled <> 'D' AND o.oid <> r.oid AND o.ins + o.upd + o.del > 0) AS triggers_on
+    WHERE NOT g.tgisinternal AND g.tgenabled <> 'D' AND o.oid <> r.oid AND o.ins + o.upd + o.del > 0) AS triggers_on,
+  -- of partitions only where something changed: there may be thousands of them
+  CASE WHEN r.relkind IN ('r', 'p', 'v') AND r.relpersistence <> 't'
+        AND (r.root = r.oid OR r.ins + r.upd + r.del > 0 OR pg_catalog.current_setting('track_counts') = 'off') THEN ({behaviour}) END AS behaviour
 FROM rel r
 JOIN pg_catalog.pg_class rc ON rc.oid = r.root
 JOIN pg_catalog.pg_namespace rn ON rn.oid = rc.relnamespace

@@ -1,0 +1,134 @@
+package writecore_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
+)
+
+// madeSQL is a table whose values come from everywhere, and one behind it.
+const madeSQL = `CREATE FUNCTION twice(v int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT v * 2';
+	CREATE FUNCTION first() RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
+	CREATE DOMAIN grade AS int DEFAULT 7;
+	CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL DEFAULT 1, w int DEFAULT first(), g grade, d int GENERATED ALWAYS AS (v + 1) STORED, note text);
+	INSERT INTO t VALUES (1, 0), (2, 0);
+	CREATE TABLE log (t int, v int DEFAULT 1);
+	CREATE TABLE child (id int PRIMARY KEY, t int DEFAULT 2 REFERENCES t ON DELETE SET NULL);
+	INSERT INTO child VALUES (1, 1);
+	CREATE FUNCTION logs() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO app.log (t) VALUES (1); RETURN NEW; END $$;
+	CREATE FUNCTION stamps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.note := 'a'; RETURN NEW; END $$;
+	CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.note := 'b'; RETURN NEW; END $$;
+	CREATE TRIGGER logs AFTER INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION logs();
+	CREATE TRIGGER stamps BEFORE INSERT OR UPDATE ON t FOR EACH ROW WHEN (NEW.v >= 0) EXECUTE FUNCTION stamps();
+	CREATE VIEW shown AS SELECT id, v FROM t;
+	CREATE FUNCTION through() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN UPDATE app.t SET v = NEW.v WHERE id = NEW.id; RETURN NEW; END $$;
+	CREATE VIEW odd AS SELECT DISTINCT id, v FROM t;
+	CREATE TRIGGER through INSTEAD OF UPDATE ON odd FOR EACH ROW EXECUTE FUNCTION through();
+	CREATE TABLE part (id int, v int DEFAULT 1) PARTITION BY RANGE (id); CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10);
+	CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (10) TO (20); INSERT INTO part VALUES (1), (11);
+	ALTER TABLE t OWNER TO migrator;`
+
+// TestS04TheValuesAreMadeAsApproved: rows and counts stay the same, but what makes the new values is another
+// thing than at the preview. Whatever it is, execute stops and names it, and so does the page's check.
+func TestS04TheValuesAreMadeAsApproved(t *testing.T) {
+	t.Parallel()
+	update := func(b *bundle) (writecore.Reply, error) { return b.update("app.t", setV("5"), nil, "id = 1") }
+	insert := func(b *bundle) (writecore.Reply, error) { return b.insert("app.t", []string{"id"}, raws("9")) }
+	remove := func(b *bundle) (writecore.Reply, error) { return b.delete("app.t", "id = 1") }
+	calls := func(b *bundle) (writecore.Reply, error) {
+		return b.update("app.t", nil, []sqlguard.SetExpr{{Column: "v", Expr: "app.twice(v + 1)"}}, "id = 1")
+	}
+	for name, c := range map[string]struct {
+		preview func(*bundle) (writecore.Reply, error)
+		change  string
+		want    string
+	}{
+		"a trigger is added":           {update, "CREATE TRIGGER z BEFORE UPDATE ON app.t FOR EACH ROW EXECUTE FUNCTION app.other()", "the triggers of app.t"},
+		"a trigger is replaced":        {update, "CREATE OR REPLACE TRIGGER stamps BEFORE INSERT OR UPDATE ON app.t FOR EACH ROW EXECUTE FUNCTION app.other()", "the triggers of app.t"},
+		"a trigger is disabled":        {update, "ALTER TABLE app.t DISABLE TRIGGER stamps", "the triggers of app.t"},
+		"a trigger's condition":        {update, "CREATE OR REPLACE TRIGGER stamps BEFORE INSERT OR UPDATE ON app.t FOR EACH ROW WHEN (NEW.v >= 1) EXECUTE FUNCTION app.stamps()", "the triggers of app.t"},
+		"a trigger's order":            {update, "ALTER TRIGGER stamps ON app.t RENAME TO zzz", "the triggers of app.t"},
+		"a trigger's function":         {update, "CREATE OR REPLACE FUNCTION app.stamps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.note := 'c'; RETURN NEW; END $$", "the triggers of app.t"},
+		"a trigger function's setting": {update, "ALTER FUNCTION app.stamps() SET search_path = app", "the triggers of app.t"},
+		"a function in the statement":  {calls, "CREATE OR REPLACE FUNCTION app.twice(v int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT v * 3'", "the function twice"},
+		"a default":                    {insert, "ALTER TABLE app.t ALTER v SET DEFAULT 2", "the columns of app.t"},
+		"a default is dropped":         {insert, "ALTER TABLE app.t ALTER w DROP DEFAULT", "the columns of app.t"},
+		"a function in a default":      {insert, "CREATE OR REPLACE FUNCTION app.first() RETURNS int LANGUAGE sql STABLE AS 'SELECT 2'", "the columns of app.t"},
+		"a domain's default":           {insert, "ALTER DOMAIN app.grade SET DEFAULT 8", "the columns of app.t"},
+		"a generated expression":       {insert, "ALTER TABLE app.t DROP d; ALTER TABLE app.t ADD d int GENERATED ALWAYS AS (v + 2) STORED", ""},
+		"a length":                     {update, "ALTER TABLE app.t ALTER note TYPE varchar(20)", ""},
+		"a table behind: its default":  {update, "ALTER TABLE app.log ALTER v SET DEFAULT 2", "the columns of app.log"},
+		"a table behind: a trigger":    {update, "CREATE FUNCTION app.l() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.v := 9; RETURN NEW; END $$; CREATE TRIGGER l BEFORE INSERT ON app.log FOR EACH ROW EXECUTE FUNCTION app.l()", "the triggers of app.log"},
+		"a table behind: a rule":       {update, "CREATE RULE r AS ON INSERT TO app.log DO ALSO SELECT 1", "the rules or policies of app.log"},
+		"a policy":                     {update, "CREATE POLICY p ON app.log USING (true)", "the rules or policies of app.log"},
+		"what a foreign key does":      {remove, "ALTER TABLE app.child DROP CONSTRAINT child_t_fkey; ALTER TABLE app.child ADD CONSTRAINT child_t_fkey FOREIGN KEY (t) REFERENCES app.t ON DELETE SET DEFAULT", "what the foreign keys of app.child do"},
+		"the table below a view":       {func(b *bundle) (writecore.Reply, error) { return b.update("app.shown", setV("5"), nil, "id = 1") }, "ALTER TABLE app.t DISABLE TRIGGER stamps", "the triggers of app.t"},
+		"the trigger of a view":        {func(b *bundle) (writecore.Reply, error) { return b.update("app.odd", setV("5"), nil, "id = 1") }, "CREATE OR REPLACE FUNCTION app.through() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN UPDATE app.t SET v = NEW.v + 1 WHERE id = NEW.id; RETURN NEW; END $$", "the triggers of app.odd"},
+		"a partition's trigger":        {func(b *bundle) (writecore.Reply, error) { return b.update("app.part", setV("5"), nil, "id = 1") }, "CREATE FUNCTION app.l() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.v := 9; RETURN NEW; END $$; CREATE TRIGGER l BEFORE UPDATE ON app.part_1 FOR EACH ROW EXECUTE FUNCTION app.l()", "the triggers of app.part_1"},
+		"under a snapshot (sub-select)": {func(b *bundle) (writecore.Reply, error) {
+			return b.update("app.t", setV("5"), nil, "id IN (SELECT 1 FROM app.child)")
+		}, "ALTER TABLE app.t DISABLE TRIGGER stamps", "the triggers of app.t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, madeSQL)
+			r, err := c.preview(b)
+			require.NoError(t, err)
+			if r.Plan.State == plan.AwaitingApproval {
+				b.approve(r)
+			}
+			require.NoError(t, b.core.Recheck(b.ctx, r.Plan.Token))
+			was := b.one("SELECT string_agg(row_to_json(t)::text, ' ' ORDER BY id) FROM app.t")
+			b.db.Exec(t, "SET ROLE migrator; SET search_path = app; "+c.change)
+			requireCode(t, b.core.Recheck(b.ctx, r.Plan.Token), refusal.RowsetChanged)
+			_, err = b.execute(r)
+			require.Contains(t, requireCode(t, err, refusal.RowsetChanged), c.want)
+			if c.want != "" {
+				require.Equal(t, was, b.one("SELECT string_agg(row_to_json(t)::text, ' ' ORDER BY id) FROM app.t"))
+			}
+			again, err := c.preview(b) // what is true now can be approved
+			require.NoError(t, err)
+			require.NotEqual(t, r.Plan.Token, again.Plan.Token)
+			if again.Plan.State == plan.AwaitingApproval {
+				b.approve(again)
+			}
+			_, err = b.execute(again)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestUnrelatedChangesStopNothing: upkeep, grants, comments, indexes, checks and what happens to other tables
+// and other partitions leaves a plan as it was.
+func TestUnrelatedChangesStopNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, madeSQL+"CREATE TABLE apart (id int);")
+	r, err := b.update("app.t", setV("5"), nil, "id = 1")
+	require.NoError(t, err)
+	p, err := b.update("app.part", setV("5"), nil, "id = 1")
+	require.NoError(t, err)
+	for _, sql := range []string{
+		"ANALYZE app.t", "VACUUM app.log", "VACUUM FULL pg_proc", "VACUUM FULL pg_trigger", "REINDEX TABLE app.t",
+		`SET ROLE migrator; SET search_path = app;
+		CREATE INDEX ON t (v); COMMENT ON TABLE t IS 'x'; GRANT SELECT ON t TO PUBLIC; GRANT EXECUTE ON FUNCTION stamps() TO PUBLIC; COMMENT ON FUNCTION stamps() IS 'x';
+		ALTER TABLE t ADD CHECK (v < 1000); ALTER TABLE t SET (fillfactor = 90); ALTER TABLE t ALTER note SET STATISTICS 5; CREATE STATISTICS s ON v, w FROM t;
+		CREATE TABLE fresh (t int REFERENCES t); CREATE TRIGGER z BEFORE UPDATE ON apart FOR EACH ROW EXECUTE FUNCTION other();
+		CREATE OR REPLACE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+		CREATE TRIGGER z BEFORE UPDATE ON part_2 FOR EACH ROW EXECUTE FUNCTION other(); CREATE VIEW fresh_view AS SELECT * FROM t`,
+		// the same again is the same
+		`SET ROLE migrator; SET search_path = app; ALTER TABLE t DISABLE TRIGGER stamps; ALTER TABLE t ENABLE TRIGGER stamps; ALTER TABLE t ALTER v SET DEFAULT 1;
+		CREATE OR REPLACE FUNCTION stamps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.note := 'a'; RETURN NEW; END $$`,
+	} {
+		b.db.Exec(t, sql)
+	}
+	for _, r := range []writecore.Reply{r, p} {
+		require.NoError(t, b.core.Recheck(b.ctx, r.Plan.Token))
+		_, err = b.execute(r)
+		require.NoError(t, err)
+	}
+}
