@@ -93,7 +93,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, at desktop
 		OnSuperseded: func(p plan.Plan) { core.RecordSuperseded(p) },
 		Journal:      a.journal,
 		OnJournalError: func(err error) {
-			log.Error("the plan journal could not be written; until it can, no plan is made, approved or executed", "cause", err)
+			log.Error("trouble with the plan journal; while it cannot be written, no plan is made, approved or executed", "cause", err)
 		},
 	})
 	core = writecore.New(writecore.Options{

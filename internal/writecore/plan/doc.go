@@ -66,8 +66,11 @@
 //
 // TestEveryCell holds all of this. Every change of state becomes visible in one function, (*Store).show.
 // Where there is a journal it is on disk before: advance refuses a change that cannot be written down,
-// move makes one that is a fact already. Both write, and sync, under the store's lock: a disk that hangs
-// holds every call about plans, and the page.
+// move makes one that is a fact already, and owes the journal what could not be written. Both write, and sync,
+// under the store's lock, since what was judged under it must still be true when it becomes visible: a disk
+// that hangs holds every call about plans, and the page. Only that a plan expired, that an execution failed and
+// that a preview joined waits for no disk. Committing is synced while the transaction holds its rows: a COMMIT
+// without its mark on disk could be taken for none that was sent. See TestJournalIsOnDiskFirst.
 //
 // # After a restart
 //

@@ -2,16 +2,11 @@ package plan
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 )
 
 // ErrJournal is in every error of a store whose journal cannot be written: it is a fault, and nothing
@@ -20,8 +15,9 @@ var ErrJournal = errors.New("the plan journal cannot be written")
 
 const (
 	journalFormat = "sw-postgres-mcp plan journal"
-	// journalVersion changes with the meaning of a line. A file of another version is refused, not guessed at.
-	journalVersion = 1
+	// journalVersion changes with the meaning of a line: from 2 on lines have sums. Files of earlier versions are
+	// read and written anew; one of a later version is refused, not guessed at.
+	journalVersion = 2
 	// maxJournalLine bounds one line, and with it what a file can make the reader hold.
 	maxJournalLine = 4 << 20
 	// compactAfter is how many lines may follow the last compaction before the next one.
@@ -29,26 +25,30 @@ const (
 )
 
 // Journal is the file in which the plans of one process outlive it: JSON lines, the newest line of a
-// token tells its state. It guarantees that a line is on disk (fsync) before append returns, that the
+// token tells its state. It guarantees that a durable line is on disk (fsync) before append returns, that the
 // file and its lock belong to one process at a time, and that neither statement nor params nor any
 // person's or agent's words are in it.
 //
-// A torn last line, from a death while writing, is cut off; damage anywhere else is an error, since
-// what was approved or executed must not be guessed at.
+// What a death while writing left (half a line, a line with holes, zeros, lines behind a hole) is cut off:
+// every line has a sum, and says up to where the file was on disk when it was written. Damage where that was
+// so is an error, since what was approved or executed must not be guessed at. See TestJournalTornTails.
 type Journal struct {
 	path   string
 	file   *os.File
 	lock   *os.File
 	size   int64 // of the whole lines
+	synced int64 // up to here it is on disk
 	lines  int   // since the last compaction
 	found  []record
 	broken error
-}
 
-// journalHeader is the first line.
-type journalHeader struct {
-	Format  string `json:"format"`
-	Version int    `json:"version"`
+	warning error // what is wrong though everything is written; warned: it was told
+	warned  bool
+
+	// What reaches the disk: writing, and fsync of a file and of a directory. Tests look on.
+	writeAt func(*os.File, []byte, int64) (int, error)
+	sync    func(*os.File) error
+	syncDir func(string) error
 }
 
 // Mark is what a later look-up of a COMMIT whose answer was lost needs to know. It is noted before
@@ -62,35 +62,14 @@ type Mark struct {
 	Boot string `json:"boot,omitempty"`
 }
 
-// record is one line: a plan as far as it may be written down.
-type record struct {
-	Token        Token        `json:"token"`
-	State        State        `json:"state"`
-	At           time.Time    `json:"at"`
-	Fingerprint  Fingerprint  `json:"fingerprint,omitempty"`
-	Tool         string       `json:"tool,omitempty"`
-	Target       string       `json:"target,omitempty"`
-	DDL          bool         `json:"ddl,omitempty"`
-	Digest       string       `json:"digest,omitempty"`
-	Definitions  []Definition `json:"definitions,omitempty"`
-	AffectedRows int64        `json:"affected_rows,omitempty"`
-	BlastRadius  *BlastRadius `json:"blast_radius,omitempty"`
-	Before       State        `json:"before,omitempty"` // of an execution: the state to go back to
-	CreatedAt    time.Time    `json:"created_at,omitzero"`
-	ExpiresAt    time.Time    `json:"expires_at,omitzero"`
-	Mark         *Mark        `json:"mark,omitempty"`
-	ExecutedAt   time.Time    `json:"executed_at,omitzero"`
-	ExecutedRows int64        `json:"executed_rows,omitempty"`
-	StopCode     string       `json:"stop_code,omitempty"`
-	SupersededBy Token        `json:"superseded_by,omitempty"`
-	DecidedAt    time.Time    `json:"decided_at,omitzero"`
-}
-
 // OpenJournal opens or makes the journal at path, takes its lock (path + ".lock") and reads it. The
 // directory must exist. Errors say what is the matter in a sentence for the person who configured it:
 // another process has it, others may read it (it must be 0600), it is no journal, it is damaged.
 func OpenJournal(path string) (*Journal, error) {
-	j := &Journal{path: path}
+	return openJournal(&Journal{path: path, writeAt: (*os.File).WriteAt, sync: (*os.File).Sync, syncDir: syncDir})
+}
+
+func openJournal(j *Journal) (*Journal, error) {
 	if err := j.open(); err != nil {
 		j.Close()
 		return nil, err
@@ -135,134 +114,55 @@ func openPrivate(path string) (*os.File, error) {
 	return f, nil
 }
 
-// read takes in every whole line, the newest of each token, and cuts a torn last one off.
-func (j *Journal) read() error {
-	j.size, j.lines, j.found = 0, 0, nil
-	r := bufio.NewReaderSize(io.NewSectionReader(j.file, 0, math.MaxInt64), 64<<10)
-	newest := make(map[Token]int)
-	for number := 1; ; number++ {
-		line, err := readLine(r)
-		if errors.Is(err, io.EOF) {
-			if len(line) > 0 { // the last line lacks its end: the process died while it wrote
-				return j.cut()
-			}
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading the journal %s, line %d: %w", j.path, number, err)
-		}
-		if number == 1 {
-			var h journalHeader
-			if err := strict(line, &h); err != nil || h.Format != journalFormat {
-				return fmt.Errorf("%s is not a plan journal of this program", j.path)
-			}
-			if h.Version != journalVersion {
-				return fmt.Errorf("the journal %s has version %d; this program knows version %d", j.path, h.Version, journalVersion)
-			}
-			j.size += int64(len(line))
-			continue
-		}
-		var rec record
-		if err := strict(line, &rec); err != nil {
-			return fmt.Errorf("the journal %s is damaged at line %d: %w", j.path, number, err)
-		}
-		if err := rec.valid(); err != nil {
-			return fmt.Errorf("the journal %s is damaged at line %d: %w", j.path, number, err)
-		}
-		if at, ok := newest[rec.Token]; ok {
-			j.found[at].State = "" // an older line
-		}
-		newest[rec.Token] = len(j.found)
-		j.found = append(j.found, rec)
-		j.size += int64(len(line))
-		j.lines++
-	}
-}
-
-// readLine reads up to and with the end of the line; without one it is io.EOF and what there was.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > maxJournalLine {
-			return nil, errors.New("the line is too long")
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
-}
-
-func strict(line []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+// append writes records, as one line that is read whole or not at all; nil means that they are written, and
+// with durable that they are on disk. What is not durable goes to disk with the next line that is: it is
+// what a later look-up (the clock, the ledger) tells as well.
+func (j *Journal) append(durable bool, records ...record) error {
+	out, err := encodeLine(records, j.synced)
+	if err != nil {
 		return err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one value on the line")
+	if err := j.write(out, durable); err != nil {
+		return err
+	}
+	if j.lines++; j.lines > compactAfter {
+		// What was just written stays written, whether or not the file can be made smaller now; if not, the
+		// next try is as many lines away.
+		if err := j.shrink(); err != nil && j.warning == nil {
+			j.warning = fmt.Errorf("the plan journal %s cannot be made smaller and goes on growing: %w", j.path, err)
+		}
+		j.found, j.lines = nil, 0
 	}
 	return nil
 }
 
-func (r *record) valid() error {
-	if r.Token == "" {
-		return errors.New("no token")
-	}
-	switch r.State {
-	case Previewed, AwaitingApproval, Approved:
-	case Executing, Unknown:
-		if r.Before != Previewed && r.Before != Approved && r.Before != AwaitingApproval {
-			return fmt.Errorf("no such state to go back to: %q", r.Before)
-		}
-	default:
-		if r.State.ended() {
-			return nil
-		}
-		return fmt.Errorf("no such state: %q", r.State)
-	}
-	if r.Fingerprint == "" || r.ExpiresAt.IsZero() || r.BlastRadius == nil {
-		return errors.New("a plan that has not ended lacks its fingerprint, expiry or blast radius")
-	}
-	return nil
-}
-
-// append puts lines on disk; nil means that they are there.
-func (j *Journal) append(records ...record) error {
-	var out []byte
-	for i := range records {
-		line, err := json.Marshal(&records[i])
-		if err != nil {
-			return err
-		}
-		if len(line) >= maxJournalLine { // the reader would refuse it
-			return fmt.Errorf("%w: a line of %d bytes", ErrJournal, len(line))
-		}
-		out = append(append(out, line...), '\n')
-	}
-	if err := j.write(out); err != nil {
-		return err
-	}
-	if j.lines += len(records); j.lines <= compactAfter {
-		return nil
-	}
-	// What was just written stays written, whether or not the file can be made smaller now; if not, the
-	// next try is as many lines away.
+// shrink reads the file again and compacts it.
+func (j *Journal) shrink() error {
 	if err := j.read(); err != nil {
 		j.broken = fmt.Errorf("%w: %w", ErrJournal, err)
-		return nil
+		return j.broken
 	}
-	_ = j.compact()
-	j.found, j.lines = nil, 0
+	if err := j.compact(); err != nil {
+		return err
+	}
+	j.warning, j.warned = nil, false
 	return nil
 }
 
-func (j *Journal) write(data []byte) error {
+// trouble is what the operator must hear of and has not heard yet: once until it is over.
+func (j *Journal) trouble() error {
+	if j.warning == nil || j.warned {
+		return nil
+	}
+	j.warned = true
+	return j.warning
+}
+
+func (j *Journal) write(data []byte, durable bool) error {
 	if j.broken != nil {
 		return j.broken
 	}
-	if _, err := j.file.WriteAt(data, j.size); err != nil {
+	if _, err := j.writeAt(j.file, data, j.size); err != nil {
 		err = fmt.Errorf("%w: %w", ErrJournal, err)
 		// What was written of it would stand before the next line.
 		if cutErr := j.cut(); cutErr != nil {
@@ -270,12 +170,16 @@ func (j *Journal) write(data []byte) error {
 		}
 		return err
 	}
-	if err := j.file.Sync(); err != nil {
-		// Nobody knows what is on disk after a failed fsync, and a later one may lie about it.
-		j.broken = fmt.Errorf("%w: %w", ErrJournal, err)
-		return j.broken
+	end := j.size + int64(len(data))
+	if durable {
+		if err := j.sync(j.file); err != nil {
+			// Nobody knows what is on disk after a failed fsync, and a later one may lie about it.
+			j.broken = fmt.Errorf("%w: %w", ErrJournal, err)
+			return j.broken
+		}
+		j.synced = end
 	}
-	j.size += int64(len(data))
+	j.size = end
 	return nil
 }
 
@@ -284,53 +188,67 @@ func (j *Journal) cut() error {
 	if err := j.file.Truncate(j.size); err != nil {
 		return fmt.Errorf("cutting the journal's torn end off: %w", err)
 	}
-	return j.file.Sync()
+	if err := j.sync(j.file); err != nil {
+		return fmt.Errorf("cutting the journal's torn end off: %w", err)
+	}
+	j.synced = j.size
+	return nil
 }
 
 // compact replaces the file by one that holds what was found and no older line. Until the rename the
 // old file is whole; after it the new one is. On an error the old file stays in use.
-func (j *Journal) compact() (err error) {
+func (j *Journal) compact() error {
 	if j.broken != nil {
 		return j.broken
 	}
-	fresh, err := os.CreateTemp(filepath.Dir(j.path), filepath.Base(j.path)+".new-*") // 0600
-	if err != nil {
-		return fmt.Errorf("compacting the journal: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			_ = fresh.Close()
-			_ = os.Remove(fresh.Name())
-		}
-	}()
-	w := bufio.NewWriter(fresh)
-	e := json.NewEncoder(w)
-	if err := e.Encode(journalHeader{journalFormat, journalVersion}); err != nil {
-		return fmt.Errorf("compacting the journal: %w", err)
-	}
 	j.forget()
-	for i := range j.found {
-		if err := e.Encode(&j.found[i]); err != nil {
-			return fmt.Errorf("compacting the journal: %w", err)
-		}
-	}
-	if err := errors.Join(w.Flush(), fresh.Sync()); err != nil {
-		return fmt.Errorf("compacting the journal: %w", err)
-	}
-	size, err := fresh.Seek(0, io.SeekCurrent)
+	fresh, size, err := j.fresh()
 	if err != nil {
-		return fmt.Errorf("compacting the journal: %w", err)
-	}
-	if err := os.Rename(fresh.Name(), j.path); err != nil {
 		return fmt.Errorf("compacting the journal: %w", err)
 	}
 	_ = j.file.Close()
-	j.file, j.size, j.lines = fresh, size, 0
-	if err := syncDir(filepath.Dir(j.path)); err != nil {
+	j.file, j.size, j.synced, j.lines = fresh, size, size, 0
+	if err := j.syncDir(filepath.Dir(j.path)); err != nil {
 		j.broken = fmt.Errorf("%w: %w", ErrJournal, err)
 		return j.broken
 	}
 	return nil
+}
+
+// fresh makes the file of what was found, whole and on disk, and gives it the journal's name.
+func (j *Journal) fresh() (f *os.File, size int64, err error) {
+	f, err = os.CreateTemp(filepath.Dir(j.path), filepath.Base(j.path)+".new-*") // 0600
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	w := bufio.NewWriter(f)
+	put := func(line []byte, err error) error {
+		size += int64(len(line))
+		_, writeErr := w.Write(line)
+		return errors.Join(err, writeErr)
+	}
+	if err := put(headerLine()); err != nil {
+		return nil, 0, err
+	}
+	for i := range j.found {
+		if err := put(encodeLine(j.found[i:i+1], size)); err != nil {
+			return nil, 0, err
+		}
+	}
+	// A last line without a plan: with it, damage to any of those above stands in the middle.
+	if err := put(encodeLine(nil, size)); err != nil {
+		return nil, 0, err
+	}
+	if err := errors.Join(w.Flush(), j.sync(f)); err != nil {
+		return nil, 0, err
+	}
+	return f, size, os.Rename(f.Name(), j.path)
 }
 
 // forget drops older lines of a token, and of the plans that ended all but as many as a store remembers.

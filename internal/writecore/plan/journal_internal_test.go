@@ -21,24 +21,24 @@ func TestJournalIsCompactedWhileItRuns(t *testing.T) {
 	defer j.Close()
 	line := func(token string) record { return record{Token: Token(token), State: Expired, At: time.Now()} }
 	for range 200 {
-		require.NoError(t, j.append(line("same")))
+		require.NoError(t, j.append(true, line("same")))
 	}
 	grown := j.size
 
 	require.NoError(t, os.Rename(dir, dir+"b")) // no file can be made beside it any more
 	j.lines = compactAfter
-	require.NoError(t, j.append(line("kept")))
+	require.NoError(t, j.append(true, line("kept")))
 	require.Greater(t, j.size, grown)
 	require.Zero(t, j.lines)
 	require.Empty(t, j.found)
 
 	require.NoError(t, os.Rename(dir+"b", dir))
 	j.lines = compactAfter
-	require.NoError(t, j.append(line("last")))
+	require.NoError(t, j.append(true, line("last")))
 	require.Less(t, j.size, grown/10)
 	require.Zero(t, j.lines)
 	for i := range 3 {
-		require.NoError(t, j.append(line("after"+strconv.Itoa(i))))
+		require.NoError(t, j.append(true, line("after"+strconv.Itoa(i))))
 	}
 	j.Close()
 	j, err = OpenJournal(j.path)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -25,12 +26,53 @@ func recordOf(e *entry, p *Plan, now time.Time) record {
 	return r
 }
 
-// write puts records on disk; without a journal it does nothing.
-func (s *Store) write(records ...record) error {
-	if s.o.Journal == nil {
+// write puts records on disk, behind those that could not be written before; without a journal it does
+// nothing.
+func (s *Store) write(records ...record) error { return s.put(true, records...) }
+
+// note is write for what need not be on disk before anybody sees it: that a plan expired, that an
+// execution failed, a later expiry. Forgetting it makes nothing possible that was not.
+func (s *Store) note(records ...record) error { return s.put(false, records...) }
+
+func (s *Store) put(durable bool, records ...record) error {
+	j := s.o.Journal
+	if j == nil {
 		return nil
 	}
-	return s.o.Journal.append(records...)
+	if err := j.append(durable || len(s.unwritten) > 0, slices.Concat(s.unwritten, records)...); err != nil {
+		return err
+	}
+	s.unwritten = nil
+	if err := j.trouble(); err != nil {
+		s.tell(err)
+	}
+	return nil
+}
+
+func (s *Store) tell(err error) {
+	if s.o.OnJournalError != nil {
+		s.o.OnJournalError(err)
+	}
+}
+
+// owe keeps the record of a fact that could not be written down, for the next write and for whoever calls
+// first a second later. See TestJournalOwes.
+func (s *Store) owe(r record, cause error) {
+	s.unwritten = append(slices.DeleteFunc(s.unwritten, func(o record) bool { return o.Token == r.Token }), r)
+	s.owedAt = r.At
+	if r.State == Rejected {
+		cause = fmt.Errorf("a rejection stands, but would be forgotten by a restart before it can be written down: %w", cause)
+	}
+	s.tell(cause)
+}
+
+// pay tries to write down what is owed, at most once a second.
+func (s *Store) pay(now time.Time) {
+	if len(s.unwritten) == 0 || now.Sub(s.owedAt) < time.Second {
+		return
+	}
+	s.owedAt = now
+	_ = s.write() // told when it began
 }
 
 // restore takes in what the journal knew when it was opened:

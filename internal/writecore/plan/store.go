@@ -34,7 +34,9 @@ type Options struct {
 	// an earlier process back. Whoever opened it closes it, after the last execution.
 	Journal *Journal
 	// OnJournalError, if set, hears of every change that could not be written down although it happened
-	// (an end of an execution, a rejection, an expiry): after a restart the ledger tells what was executed.
+	// (an end of an execution, a rejection, an expiry), and once of a journal that cannot be made smaller.
+	// Such a change is tried again with the next one; after a restart before that the ledger tells what was
+	// executed, and nothing what was rejected.
 	// It runs under the store's lock and must not call the store.
 	OnJournalError func(error)
 }
@@ -50,6 +52,8 @@ type Store struct {
 	timer       *time.Timer // fires at the earliest expiry
 	sequence    uint64
 	closed      bool
+	unwritten   []record  // facts that the journal lacks, oldest first
+	owedAt      time.Time // when it was last tried to write them
 	callbacks   sync.WaitGroup
 }
 
@@ -80,6 +84,8 @@ func (s *Store) Close() {
 	s.mu.Lock()
 	if !s.closed {
 		s.closed = true
+		s.owedAt = time.Time{}
+		s.pay(s.o.Now())
 		if s.timer != nil {
 			s.timer.Stop()
 		}
@@ -208,7 +214,7 @@ func (s *Store) join(e *entry, p Preview, now time.Time) error {
 		next.ExpiresAt = now.Add(s.o.ApprovalTTL)
 	default:
 	}
-	if err := s.write(recordOf(e, &next, now)); err != nil {
+	if err := s.note(recordOf(e, &next, now)); err != nil {
 		return err
 	}
 	next.PreviewCount++
@@ -309,11 +315,17 @@ func (s *Store) advance(e *entry, to State, kind EventKind, also func(*Plan)) er
 }
 
 // move takes a plan to a state that is a fact already, so that a journal that cannot be written does
-// not hold it up: what is missing there, the ledger tells after a restart.
+// not hold it up. It is on disk first where that is possible at all, and owed where not: what is missing there,
+// the ledger tells after a restart, but a rejection only the journal tells.
 func (s *Store) move(e *entry, to State, kind EventKind) {
 	e.plan.State = to
-	if err := s.write(recordOf(e, &e.plan, s.o.Now())); err != nil && s.o.OnJournalError != nil {
-		s.o.OnJournalError(err)
+	put := s.write
+	if to == Expired || kind == Released { // the clock tells the one, and the ledger that nothing was executed
+		put = s.note
+	}
+	r := recordOf(e, &e.plan, s.o.Now())
+	if err := put(r); err != nil {
+		s.owe(r, err)
 	}
 	s.show(e, to, kind)
 }
@@ -335,6 +347,7 @@ func (s *Store) show(e *entry, to State, kind EventKind) {
 // of the call works with.
 func (s *Store) refresh() time.Time {
 	now := s.o.Now()
+	s.pay(now)
 	for _, e := range s.ordered() {
 		if e.open() && due(&e.plan, now) {
 			s.expire(e)
