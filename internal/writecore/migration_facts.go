@@ -224,6 +224,7 @@ func (w *TwoPhaseWrite) migrationWarnings(st *sqlguard.Statement, f plan.Facts, 
 			warn(plan.WarnDataLost, "The %s %s is dropped with all its rows.", d.Type, d.Name)
 		}
 	}
+	out = append(out, switched(sc, reply)...)
 	out = append(out, advice(st, f, sc, reply)...)
 	for _, l := range f.Locks {
 		if lockRank[l.Mode] >= lockRank["ShareLock"] {

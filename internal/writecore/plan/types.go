@@ -98,6 +98,7 @@ const (
 	WarnBlocksWrites         = "BLOCKS_WRITES"
 	WarnUnreadableForReaders = "UNREADABLE_FOR_READONLY"
 	WarnNameInUse            = "NAME_IN_USE"
+	WarnTriggerSwitched      = "TRIGGER_SWITCHED"
 )
 
 // Field is one column of a row, in the table's column order.
