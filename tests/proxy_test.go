@@ -26,6 +26,7 @@ type pgProxy struct {
 	seen   []frame // from the program, after the start-up message
 	front  func(frame) verdict
 	back   func(frame) verdict
+	alter  func(f frame, isFront bool) []byte // what goes on in place of a body; nil = as it is
 	conns  map[*link]bool
 	closed bool
 	wg     sync.WaitGroup
@@ -243,12 +244,18 @@ func (p *pgProxy) pump(c *link, from, to net.Conn, isFront bool) {
 		}
 		f := frame{kind: head[0], body: body, conn: c}
 		p.mu.Lock()
-		hook := p.back
+		hook, alter := p.back, p.alter
 		if isFront {
 			hook = p.front
 			p.seen = append(p.seen, f)
 		}
 		p.mu.Unlock()
+		if alter != nil {
+			if other := alter(f, isFront); other != nil {
+				body = other
+				binary.BigEndian.PutUint32(head[1:], uint32(len(body)+4)) //nolint:gosec // a message of a test
+			}
+		}
 		if hook != nil && !held {
 			switch hook(f) {
 			case cut:

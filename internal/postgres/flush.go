@@ -68,6 +68,11 @@ func (s *Session) flush(ctx context.Context, segments []wire.Segment, sink rowSi
 	if err == nil && closeErr != nil && !errors.As(closeErr, &pgErr) {
 		err = lost(closeErr)
 	}
+	if err == nil {
+		if err = s.pool.opened(segments, replies); err != nil {
+			s.Discard()
+		}
+	}
 	return replies, err
 }
 

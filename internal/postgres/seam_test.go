@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
 
@@ -80,7 +81,11 @@ func TestSeamPreviewAndExecuteInPipelines(t *testing.T) {
 				segment[statement].SQL = "UPDATE seam SET parent = 999 WHERE id = 1"
 			}
 			replies, err := s.Flush(t.Context(), segment, rollback)
-			require.NoError(t, err)
+			if c.begun {
+				require.NoError(t, err)
+			} else {
+				require.True(t, refusal.Is(err, refusal.DatabaseUnavailable), "%v", err)
+			}
 			require.NotNil(t, replies[0].Err)
 			require.Equal(t, c.state, replies[0].Err.SQLState)
 			require.Len(t, replies[0].Results, c.step, "the error belongs to step len(Results)")

@@ -268,7 +268,7 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 	st := wk.statement
 	m := wire.NewMark()
 	sc := script{timeout: writeTimeout}
-	sc.Add("begin", begin(wk.repeatable))
+	sc.begin(wk.repeatable)
 	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	sc.Add("durable", step("SELECT pg_catalog.set_config('synchronous_commit', 'on', true) WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"))
 	sc.Add("lock", tokenKey(p.Token))

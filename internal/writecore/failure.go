@@ -83,7 +83,7 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 			"After a failover call again in a moment; otherwise the operator should check database.writerConnectionString and the role's default_transaction_read_only.")
 	}
 	switch name {
-	case "begin", "settings", "state", "baseline", "effects", "state after", "identity":
+	case "begin", "open", "settings", "state", "baseline", "effects", "state after", "identity":
 		return fmt.Errorf("running the step %q: %w", name, r.Err)
 	}
 	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: sc.timeout, HideValues: st.Class() == sqlguard.DDL, Hides: w.hides})

@@ -237,7 +237,7 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	}
 	m := wire.NewMark()
 	sc := script{timeout: rehearseTimeout}
-	sc.Add("begin", begin(false))
+	sc.begin(false)
 	sc.Add("settings", settings(s, w.o.PreviewLock, w.o.LockTimeout, m))
 	w.migrationSteps(&sc, st, w.o.MaxPreviewBytes, m)
 	began := time.Now()

@@ -219,7 +219,7 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 	m := wire.NewMark()
 	sc := script{timeout: writeTimeout}
 	repeatable := st.Class() != sqlguard.Insert
-	sc.Add("begin", begin(repeatable))
+	sc.begin(repeatable)
 	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	sc.Add("state", step(stateSQL))
 	guardSteps(&sc, st, m)
