@@ -61,7 +61,11 @@ func effectsOf(r wire.Result) ([]effect, error) {
 }
 
 // definitionsOf are the definitions of the relations that were written to, or that the statement was about to
-// write to.
+// write to, read behind the run: what was there before it and what came during it is in them.
+//
+// Under REPEATABLE READ (needsSnapshot) they are as of the transaction's snapshot, while Postgres runs what is
+// there when it runs. The relations are locked from the resolving of names on, so what can be missed is a change
+// that commits in the instant before that, and of a function one until the statement ends.
 func definitionsOf(effects []effect) []plan.Definition {
 	var out []plan.Definition
 	for _, e := range effects {
