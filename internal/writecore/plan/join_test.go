@@ -112,6 +112,10 @@ func TestReplacing(t *testing.T) {
 			f.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}}
 			p.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}, {OID: 2, Hashes: "a.b"}}
 		}, true, true},
+		"definitions, one takes rows": {func(f, p *plan.Preview) {
+			f.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}}
+			p.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}, {OID: 2, Hashes: "a.b", Changed: true}}
+		}, false, true},
 		"definitions, one took rows": {func(f, p *plan.Preview) {
 			p.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}}
 			f.Definitions = []plan.Definition{{OID: 1, Hashes: "a.b"}, {OID: 2, Hashes: "a.b", Changed: true}}
