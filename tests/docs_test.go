@@ -153,9 +153,7 @@ func TestDocsReservedKeys(t *testing.T) {
 	require.True(t, found)
 	sentence, _, _ = strings.Cut(sentence, "refuses the start")
 	values := map[string]string{
-		"approval.pageOnlyAboveRows": `"approval":{"pageOnlyAboveRows":1}`,
-		"approval.channel":           `"approval":{"channel":"both"}`,
-		"mask":                       `"mask":[{"column":"a.b.c","as":"null"}]`,
+		"mask": `"mask":[{"column":"a.b.c","as":"null"}]`,
 	}
 	for key, value := range values {
 		require.Contains(t, sentence, "`"+key+"`")

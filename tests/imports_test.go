@@ -48,8 +48,9 @@ var arrows = map[string]arrow{
 	"internal/audit":          {own: []string{"internal/refusal", "internal/wire"}},
 	"internal/postgres":       {own: []string{"internal/refusal", "internal/sqlguard", "internal/wire"}, foreign: []string{pgxModule, "github.com/jackc/pgerrcode", "golang.org/x/sync"}},
 	"internal/writecore":      {own: []string{"internal/audit", "internal/refusal", "internal/sqlguard", "internal/toolpolicy", "internal/wire", "internal/writecore/plan"}},
-	"internal/tools":          {own: []string{"internal/refusal", "internal/sqlguard", "internal/strictjson", "internal/toolpolicy", "internal/wire", "internal/writecore", "internal/writecore/plan"}},
-	"internal/mcpserver":      {own: []string{"internal/refusal", "internal/tools"}, foreign: []string{"github.com/mark3labs/mcp-go"}},
+	"internal/ask":            {own: []string{"internal/refusal", "internal/strictjson", "internal/writecore/plan"}},
+	"internal/tools":          {own: []string{"internal/ask", "internal/refusal", "internal/sqlguard", "internal/strictjson", "internal/toolpolicy", "internal/wire", "internal/writecore", "internal/writecore/plan"}},
+	"internal/mcpserver":      {own: []string{"internal/ask", "internal/refusal", "internal/tools"}, foreign: []string{"github.com/mark3labs/mcp-go"}},
 	"internal/approvalui":     {own: []string{"internal/refusal", "internal/writecore/plan"}},
 	"internal/runtimedir":     {},
 	"internal/pinhash":        {foreign: []string{"golang.org/x/crypto/argon2"}},
@@ -62,7 +63,7 @@ var arrows = map[string]arrow{
 	"internal/demo": {own: []string{"docker/init", "internal/pgtemp"}, foreign: []string{pgxModule}},
 	"cmd/sw-postgres-mcp": {
 		own: []string{
-			"docker/init", "internal/approvalui", "internal/audit", "internal/config", "internal/demo", "internal/mcpserver",
+			"docker/init", "internal/approvalui", "internal/ask", "internal/audit", "internal/config", "internal/demo", "internal/mcpserver",
 			"internal/pgtemp", "internal/pinhash", "internal/postgres", "internal/refusal", "internal/runtimedir", "internal/sqlguard", "internal/strictjson",
 			"internal/toolpolicy",
 			"internal/tools", "internal/wire", "internal/writecore", "internal/writecore/plan",

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/jpka/sw-postgres-mcp/internal/approvalui"
+	"github.com/jpka/sw-postgres-mcp/internal/ask"
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
 	"github.com/jpka/sw-postgres-mcp/internal/config"
 	"github.com/jpka/sw-postgres-mcp/internal/mcpserver"
@@ -31,6 +32,7 @@ type app struct {
 	journal *plan.Journal // nil where there is none
 	server  *mcpserver.Server
 	page    *approvalui.Server // nil where there is none
+	desk    *ask.Desk          // nil where the client is never asked
 	// refusals is what the tools refused lately, for the page.
 	refusals *approvalui.Refusals
 	// pageDown says that the page was bound and then failed: nobody can decide any more.
@@ -119,6 +121,12 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, at desktop
 	})
 	close(wired)
 	a.core = core
+	if cfg.AsksClient() {
+		a.desk = ask.New(ask.Options{
+			Reviewer: core, Say: said(cfg.ApprovalServer.ConfirmAboveRows), PageURL: a.approvalURL,
+			PageOnlyAbove: cfg.Approval.PageOnlyAboveRows, Wait: cfg.Write.ExecuteWait, Logger: log,
+		})
+	}
 	if cfg.ApprovalServer.Enabled {
 		if err := a.bindPage(cfg, core, ledger, at); err != nil {
 			// The server still reads and makes small changes; what needs a person is refused.
@@ -134,6 +142,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, at desktop
 		ReadonlyCatalog: db.Readonly().Catalog(), WriterCatalog: db.Writer().Catalog(),
 		Reads:  reads{pool: db.Readonly(), guard: guard},
 		Writes: core, RecordRead: recordRead,
+		Desk:   a.desk,
 		Policy: cfg.Tools, PolicyFrom: cfg.ToolsFrom, NothingWritable: cfg.Allowlist.Write.Empty(),
 		Limits: tools.Limits{
 			QueryRows: cfg.Query.MaxRows, QueryBytes: cfg.Query.MaxBytes, QueryTimeout: cfg.Query.StatementTimeout,
@@ -168,6 +177,9 @@ func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, ledger 
 		PIN:    pinOf(cfg.ApprovalServer.PIN),
 		Denied: core.RecordDenied,
 		Logger: a.log,
+	}
+	if a.desk != nil && cfg.Approval.Channel == config.ChannelElicitation && cfg.ApprovalServer.OpenBrowser == config.OpenBrowserAuto {
+		o.OpenFor = func(p plan.Plan) bool { return !a.desk.Likely(p) } // the client is asked first
 	}
 	if here.open != nil {
 		o.OpenCommand = "sw-postgres-mcp approvals open"

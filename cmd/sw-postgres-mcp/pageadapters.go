@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/jpka/sw-postgres-mcp/internal/approvalui"
+	"github.com/jpka/sw-postgres-mcp/internal/ask"
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
 	"github.com/jpka/sw-postgres-mcp/internal/postgres"
 	"github.com/jpka/sw-postgres-mcp/internal/tools"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
 // trail gives the page the audit log. The two packages do not know each other, so the shapes are
@@ -42,6 +45,14 @@ func trailRows(in []audit.Row) []approvalui.TrailRow {
 		out[i] = approvalui.TrailRow(r)
 	}
 	return out
+}
+
+// said gives a question to the client the words of the page's card, and what has to be typed there.
+func said(confirmAbove int64) func(plan.Preview) ask.Said {
+	return func(p plan.Preview) ask.Said {
+		s, c := approvalui.Say(p), approvalui.ConfirmFor(p, confirmAbove)
+		return ask.Said{Sentence: strings.TrimSpace(s.Main.String() + " " + s.Then.String()), Deed: s.Deed, Typed: c.Expect, Accepts: c.Accepts}
+	}
 }
 
 // observed remembers for the page what every tool refuses.

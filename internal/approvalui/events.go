@@ -70,7 +70,7 @@ func (h *hub) publish(e plan.Event) {
 	defer h.mu.Unlock()
 	h.seq++
 	h.send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, data))
-	if h.s.opts.OpenOnFirstPlan && !h.opened && e.Plan.State == plan.AwaitingApproval {
+	if h.s.opts.OpenOnFirstPlan && !h.opened && e.Plan.State == plan.AwaitingApproval && (h.s.opts.OpenFor == nil || h.s.opts.OpenFor(e.Plan)) {
 		h.opened = true
 		if len(h.open) == 0 && h.s.opts.OpenBrowser != nil {
 			go func() {

@@ -81,6 +81,8 @@ type Options struct {
 	OpenBrowser func(url string) error
 	// OpenOnFirstPlan opens the browser by itself when the first plan waits and no page listens.
 	OpenOnFirstPlan bool
+	// OpenFor says whether a plan is one to open the browser for; nil = every one is.
+	OpenFor func(p plan.Plan) bool
 	// OpenCommand is the command line that opens the page, shown on the locked page; "" leaves it out.
 	OpenCommand string
 

@@ -31,6 +31,7 @@ type Config struct {
 	Write          Write
 	Query          Query
 	Migration      Migration
+	Approval       Approval
 	ApprovalServer ApprovalServer
 	Audit          Audit
 	// JournalPath is the file in which plans outlive the process, absolute; "" = in memory only.
@@ -86,6 +87,24 @@ type Migration struct {
 	PreviewsPerMinute int
 }
 
+// Where a person is asked.
+const (
+	ChannelPage        = "page"
+	ChannelElicitation = "elicitation" // through the client; the page is there and does not open by itself
+	ChannelBoth        = "both"
+)
+
+// Approval says where a person is asked about what the page alone need not decide.
+type Approval struct {
+	Channel           string
+	PageOnlyAboveRows int64
+}
+
+// AsksClient says that the client may be asked at all: with a PIN every decision is on the page.
+func (c Config) AsksClient() bool {
+	return c.Approval.Channel != ChannelPage && c.ApprovalServer.PIN == nil
+}
+
 // When the server opens the browser by itself.
 const (
 	OpenBrowserAuto   = "auto" // where a desktop session exists
@@ -114,8 +133,8 @@ type Audit struct {
 
 // String is the configuration for people, without secrets.
 func (c Config) String() string {
-	return fmt.Sprintf("database: %s; readable: %s; writable: %s; write: %+v; query: %+v; migration: %+v; approvalServer: %s; audit: %+v; journal: %q; callerId: %q",
-		c.Database, readable(c.Allowlist.Read), writable(c.Allowlist.Write), c.Write, c.Query, c.Migration, c.ApprovalServer, c.Audit, c.JournalPath, c.CallerID)
+	return fmt.Sprintf("database: %s; readable: %s; writable: %s; write: %+v; query: %+v; migration: %+v; approval: %+v; approvalServer: %s; audit: %+v; journal: %q; callerId: %q",
+		c.Database, readable(c.Allowlist.Read), writable(c.Allowlist.Write), c.Write, c.Query, c.Migration, c.Approval, c.ApprovalServer, c.Audit, c.JournalPath, c.CallerID)
 }
 
 // GoString keeps %#v from printing secrets.

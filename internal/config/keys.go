@@ -81,7 +81,7 @@ var table = []setting{
 	{name: "migration.previewLockMs", value: int64(2_000), min: 1, max: maxMillis},
 	{name: "migration.maxPreviewBytes", value: int64(64 << 20), min: 0, max: math.MaxInt64},
 	{name: "migration.previewsPerMinute", value: int64(6), min: 1, max: 1_000_000},
-	{name: "approval.channel", value: "page", env: []string{"SW_APPROVAL_CHANNEL"}, words: []string{"page", "elicitation", "both"}},
+	{name: "approval.channel", value: ChannelPage, env: []string{"SW_APPROVAL_CHANNEL"}, words: []string{ChannelPage, ChannelElicitation, ChannelBoth}},
 	{name: "approval.pageOnlyAboveRows", value: int64(1_000), min: 0, max: maxRows},
 	{name: "approvalServer.enabled", value: true, env: []string{"SW_APPROVAL_SERVER_ENABLED"}},
 	{name: "approvalServer.port", value: int64(4319), env: []string{"SW_APPROVAL_SERVER_PORT"}, min: 0, max: 65_535},
@@ -116,9 +116,7 @@ const allowedTools = "SW_ALLOWED_TOOLS"
 // refuses the start: a mask or a rule that is ignored is worse than none. Whoever builds the
 // feature takes its line out.
 var notYet = map[string]string{
-	"mask":                       "masked columns are",
-	"approval.channel":           "approval through the client is",
-	"approval.pageOnlyAboveRows": "approval through the client is",
+	"mask": "masked columns are",
 }
 
 // file is the shape of the configuration file. Its leaves are the names of the table; a test

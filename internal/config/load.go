@@ -243,6 +243,14 @@ func (l *loader) check() {
 	if hard, asked := l.integer("write.hardMaxRows"), l.integer("write.approvalRequiredAboveRows"); hard < asked {
 		l.problem("write.hardMaxRows", "%d is less than write.approvalRequiredAboveRows (%d): nothing could ever be approved", hard, asked)
 	}
+	if !l.flag("approvalServer.enabled") {
+		switch channel := l.text("approval.channel"); {
+		case channel == ChannelBoth:
+			l.problem("approval.channel", "%q is the page and the client, and approvalServer.enabled is false: there is no page", channel)
+		case channel == ChannelElicitation && l.text("approvalServer.pinHash") != "":
+			l.problem("approval.channel", "%q asks the client, but with approvalServer.pinHash every decision is on the page, and approvalServer.enabled is false: nobody could ever approve", channel)
+		}
+	}
 	for _, key := range []string{"database.readonlyConnectionString", "database.writerConnectionString"} {
 		if strings.TrimSpace(l.text(key)) == "" {
 			l.problem(key, "it is not set: put it into the configuration file, or set %s", strings.Join(variables(key), " or "))
@@ -305,6 +313,7 @@ func (l *loader) build() Config {
 			MaxBytes: l.integer("query.maxBytes"), AllowFunctions: l.list("query.allowFunctions"),
 		},
 		Migration: Migration{PreviewLock: l.millis("migration.previewLockMs"), MaxPreviewBytes: l.integer("migration.maxPreviewBytes"), PreviewsPerMinute: int(l.integer("migration.previewsPerMinute"))},
+		Approval:  Approval{Channel: l.text("approval.channel"), PageOnlyAboveRows: l.integer("approval.pageOnlyAboveRows")},
 		ApprovalServer: ApprovalServer{
 			Enabled: l.flag("approvalServer.enabled"), Port: int(l.integer("approvalServer.port")), RequireAuth: l.flag("approvalServer.requireAuth"),
 			AuthToken: l.text("approvalServer.authToken"), OpenBrowser: l.text("approvalServer.openBrowser"),
@@ -385,6 +394,24 @@ func (l *loader) describeTools(c Config) {
 	l.notes.Lines = append(l.notes.Lines, "tools: as "+c.ToolsFrom+" says; hidden: "+list)
 }
 
+// describeApproval warns of where a person's yes may not be one. See TestChannelIsWarnedOf.
+func (l *loader) describeApproval(c Config) {
+	switch {
+	case c.ApprovalServer.Enabled:
+	case c.AsksClient():
+		l.warn("approvalServer.enabled is false: whatever needs a person's approval and is not asked through the client is refused (APPROVAL_UNAVAILABLE)")
+	default:
+		l.warn("approvalServer.enabled is false: whatever needs a person's approval is refused (APPROVAL_UNAVAILABLE)")
+	}
+	switch {
+	case c.AsksClient():
+		l.warn("approval.channel is %s: the client asks the person, and a client can answer its own question without showing it to anybody. "+
+			"Migrations, changes of more than %d rows and effects that cannot be counted are still decided on the page only", c.Approval.Channel, c.Approval.PageOnlyAboveRows)
+	case c.Approval.Channel != ChannelPage:
+		l.warn("approval.channel is %s, but approvalServer.pinHash is set: every decision is on the page, and the client is never asked", c.Approval.Channel)
+	}
+}
+
 func (l *loader) describe(c Config) {
 	name := l.notes.File
 	if name == "" {
@@ -395,9 +422,7 @@ func (l *loader) describe(c Config) {
 	if list := c.Allowlist.Read.Unreadable(c.Allowlist.Write); len(list) > 0 {
 		l.warn("allowlist.write names what allowlist.read does not: %s. There update_rows and delete_rows, which show rows, are refused; insert_rows is not", strings.Join(list, ", "))
 	}
-	if !c.ApprovalServer.Enabled {
-		l.warn("approvalServer.enabled is false: whatever needs a person's approval is refused (APPROVAL_UNAVAILABLE)")
-	}
+	l.describeApproval(c)
 	if !c.ApprovalServer.RequireAuth {
 		l.warn("approvalServer.requireAuth is false: every program on this machine can read plans and approve them")
 	}

@@ -23,6 +23,7 @@ type lineGuard struct {
 	out   *lineWriter
 	calls *calls
 	open  admission
+	asked *questions // nil: nothing is ever asked
 	max   int
 	first bool   // the next line is the first one
 	line  []byte // what of the current line was not handed over yet
@@ -158,6 +159,9 @@ func (g *lineGuard) inspect(line []byte) []byte {
 func (g *lineGuard) response(line []byte, e envelope) []byte {
 	if len(e.Result) == 0 && len(e.Error) == 0 {
 		return line // neither; the library answers
+	}
+	if g.asked.answer(e) {
+		return nil
 	}
 	if len(e.ID) == 0 || bytes.Equal(e.ID, []byte("null")) {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/jpka/sw-postgres-mcp/internal/ask"
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/tools"
 )
@@ -42,6 +43,7 @@ type Server struct {
 	mcp   *server.MCPServer
 	log   *slog.Logger
 	calls calls
+	asked questions
 	max   int
 	// resources bounds how many of them are looked at at once.
 	resources chan struct{}
@@ -138,7 +140,7 @@ func (s *Server) handler(t tools.Tool) server.ToolHandlerFunc {
 				result = failure(internal(ref))
 			}
 		}()
-		call := tools.Call{Arguments: r.Params.RawArguments}
+		call := tools.Call{Arguments: r.Params.RawArguments, Client: s.clientOf(ctx, r)}
 		if p := progressOf(ctx, r); p != nil {
 			defer p.end()
 			call.Progress = p.send
@@ -156,6 +158,9 @@ func (s *Server) handler(t tools.Tool) server.ToolHandlerFunc {
 
 // failed renders an error of a tool.
 func (s *Server) failed(ctx context.Context, tool string, err error) *mcp.CallToolResult {
+	if w, ok := errors.AsType[*ask.Wanted](err); ok {
+		return wanted(w.Question)
+	}
 	if e, ok := refusal.As(err); ok {
 		return failure(e)
 	}
@@ -199,7 +204,9 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return context.WithValue(ctx, streamKey{}, w)
 	})(stdio)
 
-	err := stdio.Listen(ctx, newLineGuard(in, w, &s.calls, s.max), w)
+	guard := newLineGuard(in, w, &s.calls, s.max)
+	guard.asked = &s.asked
+	err := stdio.Listen(ctx, guard, w)
 	if broken := w.failure(); broken != nil {
 		if clientLeft(broken) {
 			return nil

@@ -46,7 +46,7 @@ The condition goes into where with values in params: where "tenant_id = $1", par
 					Table: *a.Table, Where: a.Where, Params: a.Params, ConfirmFullTable: a.ConfirmFullTable,
 				})
 			}
-			return d.previewWrite(ctx, w)
+			return d.previewWrite(ctx, call, w)
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jpka/sw-postgres-mcp/internal/ask"
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 	"github.com/jpka/sw-postgres-mcp/internal/toolpolicy"
@@ -131,6 +132,8 @@ type Deps struct {
 	PolicyFrom string
 	// NothingWritable says that the write allowlist is empty: the tools that write say so.
 	NothingWritable bool
+	// Desk asks a person through the client; nil = only the approval page decides.
+	Desk *ask.Desk
 }
 
 // All returns the eight tools, in the order in which they are met. There is no ninth, and only the

@@ -52,7 +52,7 @@ If a person must decide, this call waits for them. AWAITING_APPROVAL means that 
 			if a.Params == nil && a.Fingerprint == "" {
 				a.Params = []json.RawMessage{} // no params given means: there are none
 			}
-			out, err := d.Writes.Execute(ctx, writecore.ExecuteRequest{
+			req := writecore.ExecuteRequest{
 				Token: plan.Token(*a.PlanToken),
 				Echo: plan.Echo{
 					Payload:     &plan.Payload{Statement: *a.Statement, Params: a.Params},
@@ -60,7 +60,11 @@ If a person must decide, this call waits for them. AWAITING_APPROVAL means that 
 				},
 				Reason:   a.Reason,
 				Progress: call.Progress,
-			})
+			}
+			if d.Desk != nil {
+				req.Consult = d.Desk.Turn(call.Client)
+			}
+			out, err := d.Writes.Execute(ctx, req)
 			if err != nil {
 				return nil, err
 			}

@@ -53,7 +53,7 @@ Leave out identity, generated and defaulted columns; null is SQL NULL. There is 
 			w.guard = func(cat sqlguard.Catalog) (*sqlguard.Statement, error) {
 				return d.Rows.Insert(ctx, cat, sqlguard.InsertSpec{Table: *a.Table, Columns: a.Columns, Rows: a.Rows})
 			}
-			return d.previewWrite(ctx, w)
+			return d.previewWrite(ctx, call, w)
 		},
 	}
 }

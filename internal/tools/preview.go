@@ -6,6 +6,7 @@ import (
 
 	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 	"github.com/jpka/sw-postgres-mcp/internal/writecore"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
 // write is one decoded call of a tool that previews.
@@ -19,12 +20,17 @@ type write struct {
 
 // previewWrite guards, previews and renders. What the guard refuses never reaches Postgres and is
 // recorded here; what happens from there on is recorded by the core.
-func (d Deps) previewWrite(ctx context.Context, w write) (json.RawMessage, error) {
+func (d Deps) previewWrite(ctx context.Context, call Call, w write) (json.RawMessage, error) {
 	st, err := checked(d.WriterCatalog, w.guard)
 	if err != nil {
 		return nil, d.refused(ctx, w, err)
 	}
 	request := writecore.Request{Tool: w.tool, Reason: w.reason, Statement: st}
+	asks := func(plan.Plan) bool { return false }
+	if d.Desk != nil {
+		turn := d.Desk.Turn(call.Client)
+		request.Reaches, asks = turn.Reaches, turn.Asks
+	}
 	reply, err := d.Writes.Preview(ctx, request)
 	if err != nil && stale(err) {
 		if request.Statement, err = w.guard(&watched{Catalog: d.WriterCatalog, fresh: true}); err != nil {
@@ -36,7 +42,7 @@ func (d Deps) previewWrite(ctx context.Context, w write) (json.RawMessage, error
 	if err != nil {
 		return nil, d.nearer(ctx, d.WriterCatalog, request.Statement, err)
 	}
-	return d.renderPreview(reply)
+	return d.renderPreview(reply, asks(reply.Plan))
 }
 
 // refused records a write that was refused before it reached Postgres, and returns err.

@@ -49,8 +49,9 @@ func renderRadius(r plan.BlastRadius) radiusReply {
 	return out
 }
 
-// renderPreview is what the agent gets for a plan.
-func (d Deps) renderPreview(r writecore.Reply) (json.RawMessage, error) {
+// renderPreview is what the agent gets for a plan. asks says that execute_plan will ask the person
+// through the client.
+func (d Deps) renderPreview(r writecore.Reply, asks bool) (json.RawMessage, error) {
 	p := r.Plan
 	reply := previewReply{
 		Status:       string(plan.Previewed),
@@ -71,7 +72,7 @@ func (d Deps) renderPreview(r writecore.Reply) (json.RawMessage, error) {
 		reply.Status = string(plan.AwaitingApproval)
 		reply.ApprovalURL = r.ApprovalURL
 	}
-	reply.Message = d.message(reply, p, r.Joined)
+	reply.Message = d.message(reply, p, r.Joined, asks)
 	out, err := plainJSON(reply)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the preview: %w", err)
@@ -80,7 +81,7 @@ func (d Deps) renderPreview(r writecore.Reply) (json.RawMessage, error) {
 }
 
 // message says in plain sentences what would happen, who decides, and what to do next.
-func (d Deps) message(r previewReply, p plan.Plan, joined bool) string {
+func (d Deps) message(r previewReply, p plan.Plan, joined, asks bool) string {
 	var b strings.Builder
 	b.WriteString("Nothing has been changed yet. ")
 	if p.Facts != nil {
@@ -108,8 +109,8 @@ func (d Deps) message(r previewReply, p plan.Plan, joined bool) string {
 		if p.Facts == nil {
 			fmt.Fprintf(&b, " (the threshold is %s)", rows(d.Limits.ApprovalAbove))
 		}
-		fmt.Fprintf(&b, ". Ask your user to open %s and decide, and call execute_plan with plan_token, statement and params as given here: it waits up to %.0f s for the decision, and may be called again with the same token. The plan expires at %s.",
-			r.ApprovalURL, d.Limits.ExecuteWait.Seconds(), r.ExpiresAt)
+		fmt.Fprintf(&b, ". %s, and call execute_plan with plan_token, statement and params as given here: it waits up to %.0f s for the decision, and may be called again with the same token. The plan expires at %s.",
+			whereToDecide(r.ApprovalURL, asks), d.Limits.ExecuteWait.Seconds(), r.ExpiresAt)
 	case p.State == plan.Approved:
 		fmt.Fprintf(&b, "A person has approved it: call execute_plan with plan_token, statement and params as given here before %s.", r.ExpiresAt)
 	default:
@@ -117,6 +118,19 @@ func (d Deps) message(r previewReply, p plan.Plan, joined bool) string {
 			rows(d.Limits.ApprovalAbove), r.ExpiresAt)
 	}
 	return b.String()
+}
+
+// whereToDecide tells the agent what to tell its user.
+func whereToDecide(page string, asks bool) string {
+	switch {
+	case !asks && page == "":
+		return "Nobody can be asked about it any more: talk to your user"
+	case !asks:
+		return "Ask your user to open " + page + " and decide"
+	case page == "":
+		return "Tell your user that they are asked here as soon as you call execute_plan"
+	}
+	return "Tell your user that they are asked here as soon as you call execute_plan, and can decide at " + page + " too"
 }
 
 func verb(tool string) string {

@@ -42,7 +42,7 @@ One statement per call, no parameters. Statements that change rows belong into i
 			w.guard = func(cat sqlguard.Catalog) (*sqlguard.Statement, error) {
 				return d.Text.Migration(ctx, cat, *a.Statement)
 			}
-			return d.previewWrite(ctx, w)
+			return d.previewWrite(ctx, call, w)
 		},
 	}
 }

@@ -3,6 +3,8 @@ package tools
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/jpka/sw-postgres-mcp/internal/ask"
 )
 
 // Hints are the four behaviour hints of the MCP specification (server/tools, "Tool annotations").
@@ -25,7 +27,8 @@ type Tool struct {
 	Schema json.RawMessage
 	Hints  Hints
 	// Handle runs one call. The result is one JSON object. The error is a *refusal.Error, which the
-	// agent sees as it is, or a fault, which it must not see.
+	// agent sees as it is, or a fault, which it must not see; or an *ask.Wanted, where the client must come
+	// again with a person's answer.
 	Handle func(ctx context.Context, call Call) (json.RawMessage, error)
 }
 
@@ -36,4 +39,6 @@ type Call struct {
 	// Progress tells the client that the call is alive; nil when it did not ask to be told. It may be
 	// called from any goroutine until the handler returns.
 	Progress func(message string)
+	// Client is who called, as far as it can be asked something; nil = it cannot.
+	Client *ask.Client
 }

@@ -39,7 +39,7 @@ set holds plain values, never SQL: {"status": "closed", "note": null}. set_expre
 				return nil, d.refused(ctx, w, err)
 			}
 			w.guard = func(cat sqlguard.Catalog) (*sqlguard.Statement, error) { return d.Rows.Update(ctx, cat, spec) }
-			return d.previewWrite(ctx, w)
+			return d.previewWrite(ctx, call, w)
 		},
 	}
 }

@@ -84,6 +84,9 @@ func (w *TwoPhaseWrite) await(ctx context.Context, req ExecuteRequest) error {
 	if !refusal.Is(err, refusal.AwaitingApproval) {
 		return err
 	}
+	if err = w.consult(ctx, req); !refusal.Is(err, refusal.AwaitingApproval) || asked(err) {
+		return err
+	}
 	select {
 	case w.waiting <- struct{}{}:
 		defer func() { <-w.waiting }()
@@ -103,7 +106,7 @@ func (w *TwoPhaseWrite) await(ctx context.Context, req ExecuteRequest) error {
 			w.report(stop, req.Progress)
 		}()
 	}
-	waitErr := w.o.Store.Await(bounded, req.Token, req.Echo)
+	waitErr := w.waitFor(bounded, req)
 	if waitErr != nil && bounded.Err() != nil && ctx.Err() == nil {
 		if _, isRefusal := refusal.As(waitErr); !isRefusal {
 			return err // still waiting: the AWAITING_APPROVAL of the gate
@@ -116,7 +119,7 @@ func (w *TwoPhaseWrite) report(stop <-chan struct{}, progress func(string)) {
 	t := time.NewTicker(w.o.Progress)
 	defer t.Stop()
 	for {
-		progress("waiting for a person to decide on the approval page")
+		progress("waiting for a person to decide")
 		select {
 		case <-stop:
 			return

@@ -31,7 +31,7 @@ func (w *TwoPhaseWrite) Preview(ctx context.Context, req Request) (Reply, error)
 	}
 	pv.DurationMS = float64(time.Since(started).Microseconds()) / 1000
 	url := w.o.ApprovalURL()
-	if needs && url == "" {
+	if needs && url == "" && (req.Reaches == nil || !req.Reaches(pv)) {
 		err := refusal.New(refusal.ApprovalUnavailable,
 			"This change needs a person's decision, and there is no approval page to decide on. "+strings.TrimPrefix(pv.Why, "You are asked because "),
 			"Ask the person who runs this server to enable approvalServer, or choose a change small enough to need no decision.")

@@ -150,6 +150,8 @@ type Request struct {
 	// Last says that the caller will not try again when the catalog turns out to be stale: only then is
 	// such a refusal an event of its own.
 	Last bool
+	// Reaches says that a person could decide about the plan without the approval page; nil = nobody could.
+	Reaches func(p plan.Preview) bool
 }
 
 // Reply is a preview that became a plan, or joined an open one.
@@ -167,6 +169,8 @@ type ExecuteRequest struct {
 	Reason string
 	// Progress is called every few seconds while the call waits for a person; nil = not at all.
 	Progress func(message string)
+	// Consult asks a person beside the page while the call waits; nil = only the page decides.
+	Consult Consult
 }
 
 // Outcome is an acknowledged commit.

@@ -32,7 +32,7 @@ var faults = []fault{
 	{"S06", "no hard cap behind the run", "internal/writecore/limits.go", "if rows > l.HardMax {", "if false {", core, "TestDecideTable"},
 	{"S06", "no hard cap at the probe", "internal/writecore/build.go", "CASE WHEN pg_catalog.count(*) > %d THEN ('%scap'", "CASE WHEN pg_catalog.count(*) > %d AND false THEN ('%scap'", core, "TestS06TheCapCostsAProbe"},
 	{"S07", "who needs a person needs none", "internal/writecore/preview.go", "p, joined, err := w.o.Store.Create(pv, needs)", "p, joined, err := w.o.Store.Create(pv, false)", whole, "TestS07OnlyAPersonCanApprove"},
-	{"S07", "without a page nobody is needed", "internal/writecore/preview.go", "if needs && url == \"\" {", "needs = needs && url != \"\"\n\tif false {", core, "TestNoApprovalSurface"},
+	{"S07", "without a page nobody is needed", "internal/writecore/preview.go", "if needs && url == \"\" && (req.Reaches == nil || !req.Reaches(pv)) {", "needs = needs && url != \"\"\n\tif false {", core, "TestNoApprovalSurface"},
 	{"S08", "a rejection changes nothing", "internal/writecore/plan/decide.go", "s.move(e, Rejected, EventRejected)", "_ = 0", whole, "TestS08ARejectionIsFinal"},
 	{"S08", "a rejection is not remembered", "internal/writecore/plan/ended.go", "\t\th.remember(p.Fingerprint, &d)\n", "", store, "TestEarlierRejection"},
 	{"S09", "a plan is not taken by who begins it", "internal/writecore/plan/execution.go", "if err := s.advance(e, Executing, EventExecuting, nil); err != nil {", "if err := error(nil); err != nil {", core, "TestS09ATokenWorksOnce"},
