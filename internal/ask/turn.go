@@ -95,8 +95,8 @@ func (t *Turn) Beside(ctx context.Context, p plan.Plan) error {
 	if !ok || !t.d.take(p.Token, q) {
 		return nil
 	}
-	defer t.d.close(p.Token, q.ID)
 	raw, err := t.c.Ask(ctx, q)
+	inTime := t.d.close(p.Token, q.ID)
 	if ctx.Err() != nil || q.Way != Form {
 		return nil // decided elsewhere, expired, or the client left
 	}
@@ -104,7 +104,7 @@ func (t *Turn) Beside(ctx context.Context, p plan.Plan) error {
 		t.d.o.Logger.Warn("the client did not put the question to the person", "cause", err.Error())
 		return t.undecided(p, "the client could not ask the person")
 	}
-	if !t.d.close(p.Token, q.ID) {
+	if !inTime {
 		return nil
 	}
 	_, err = t.settle(ctx, p, raw)

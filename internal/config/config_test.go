@@ -56,6 +56,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Query:          config.Query{StatementTimeout: 10 * time.Second, MaxRows: 1000, MaxBytes: 1 << 20},
 		Migration:      config.Migration{PreviewLock: 2 * time.Second, MaxPreviewBytes: 64 << 20, PreviewsPerMinute: 6},
+		Approval:       config.Approval{Channel: "page", PageOnlyAboveRows: 1000},
 		ApprovalServer: config.ApprovalServer{Enabled: true, Port: 4319, RequireAuth: true, OpenBrowser: "auto", ConfirmAboveRows: 1000},
 		CallerID:       "unknown",
 	}
