@@ -3,6 +3,7 @@ package tests
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -236,9 +237,7 @@ func channelOf(channel string, wait time.Duration, more map[string]any) options 
 	}}
 	for section, values := range more {
 		if into, ok := o.config[section].(map[string]any); ok {
-			for k, v := range values.(map[string]any) {
-				into[k] = v
-			}
+			maps.Copy(into, values.(map[string]any))
 			continue
 		}
 		o.config[section] = values

@@ -160,8 +160,17 @@ func TestElicitationTypedNumber(t *testing.T) {
 			return args{"table": "app.item", "where": "id IN ($1, $2)", "params": []any{2*n - 1, 2 * n}, "reason": "t"}
 		}
 		for n, content := range []map[string]any{
-			{"approve": true}, {"approve": true, "rows": "1"}, {"approve": true, "rows": ""}, {"approve": true, "rows": "02"}, {"approve": true, "rows": 2},
-			{"approve": true, "rows": "2.0"}, {"approve": true, "rows": "22"}, {"approve": true, "rows": nil}, {"approve": false, "rows": "2"}, {"rows": "2"}, {"approve": true, "number": "2"},
+			{"approve": true},
+			{"approve": true, "rows": "1"},
+			{"approve": true, "rows": ""},
+			{"approve": true, "rows": "02"},
+			{"approve": true, "rows": 2},
+			{"approve": true, "rows": "2.0"},
+			{"approve": true, "rows": "22"},
+			{"approve": true, "rows": nil},
+			{"approve": false, "rows": "2"},
+			{"rows": "2"},
+			{"approve": true, "number": "2"},
 		} {
 			o := s.opens(s.plans("delete_rows", two(n+1)))
 			require.ElementsMatch(t, []string{"approve", "rows"}, o.q.Schema.Required)

@@ -99,7 +99,7 @@ func schemaOf(said Said) json.RawMessage {
 }
 
 // pointer only leads to the page.
-func pointer(p plan.Plan, said Said, page string) Question {
+func pointer(said Said, page string) Question {
 	return Question{ID: random(), Way: URL, URL: page, Message: "A change waits for your decision on the approval page: " + quote(said.Sentence, maxSentence)}
 }
 

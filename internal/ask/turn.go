@@ -81,7 +81,7 @@ func (t *Turn) question(p plan.Plan) (Question, bool) {
 	case t.c.Way == Form && t.d.mayAsk(p):
 		return form(p, t.d.o.Say(p.Preview), page), true
 	case t.c.Way == URL && page != "":
-		return pointer(p, t.d.o.Say(p.Preview), page), true
+		return pointer(t.d.o.Say(p.Preview), page), true
 	}
 	return Question{}, false
 }

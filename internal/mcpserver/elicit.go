@@ -43,18 +43,31 @@ func (s *Server) clientOf(ctx context.Context, r mcp.CallToolRequest) *ask.Clien
 		}
 		return c
 	}
-	session, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo)
+	hello := s.hello.Load()
 	out, streams := ctx.Value(streamKey{}).(*lineWriter)
-	if !ok || !streams {
+	if hello == nil || !streams {
 		return nil
 	}
 	return &ask.Client{
-		Name: session.GetClientInfo().Name,
-		Way:  wayOf(session.GetClientCapabilities().Elicitation, server.RequestProtocolVersion(ctx)),
+		Name: hello.name,
+		Way:  hello.way,
 		Ask: func(ctx context.Context, q ask.Question) (json.RawMessage, error) {
 			return s.asked.put(ctx, out, paramsOf(q))
 		},
 	}
+}
+
+// hello is what a client said of itself in the handshake. It is kept here, since the library overwrites
+// what it keeps with what any request of 2026-07-28 says, and takes the version that a request names for
+// the one that was agreed on.
+type hello struct {
+	name string
+	way  ask.Way
+}
+
+// greeted keeps what the handshake said.
+func (s *Server) greeted(_ context.Context, _ any, r *mcp.InitializeRequest, agreed *mcp.InitializeResult) {
+	s.hello.Store(&hello{name: r.Params.ClientInfo.Name, way: wayOf(r.Params.Capabilities.Elicitation, agreed.ProtocolVersion)})
 }
 
 // wayOf reads the capability (MCP, client/elicitation, "Capabilities"): an empty one means forms.

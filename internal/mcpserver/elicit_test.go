@@ -109,23 +109,36 @@ func TestElicitationManyAtOnce(t *testing.T) {
 	require.Len(t, seen, n, "each call has another answer")
 }
 
-// What each client declared, by version, and in the newest one by request.
+// What a client declared in its handshake holds for its calls, whatever requests of 2026-07-28 on the
+// same stream say of themselves; those are taken by their own word, each.
 func TestElicitationWays(t *testing.T) {
 	way := tool("way", func(_ context.Context, c tools.Call) (json.RawMessage, error) {
+		if c.Client == nil {
+			return json.RawMessage(`{"way":"nobody"}`), nil
+		}
 		return json.Marshal(map[string]any{"way": c.Client.Way, "name": c.Client.Name, "later": c.Client.Ask == nil, "answers": len(c.Client.Answers)})
 	})
-	modern := func(meta, more string) string {
-		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"way","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` + meta + `}` + more + `}}`
+	request := func(version, meta, more string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"way","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"` + version + `",` + meta + `}` + more + `}}`
 	}
+	const forms = `"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}`
 	c := connect(t, way)
-	c.initialize("2025-11-25")
-	for line, want := range map[string]string{
-		modern(`"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}`, ``):                            `{"way":1,"name":"x","later":true,"answers":0}`,
-		modern(`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"url":{}}}`, `,"inputResponses":{"a":{"action":"accept"}},"requestState":"forged"`):                 `{"way":2,"name":"","later":true,"answers":1}`,
-		modern(`"io.modelcontextprotocol/clientCapabilities":{}`, `,"inputResponses":{}`):                                                                                        `{"way":0,"name":"","later":true,"answers":0}`,
-		strings.Replace(modern(`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}`, `,"inputResponses":{"a":{"action":"accept"}}`), "2026-07-28", "2025-11-25", 1): `{"way":0,"name":"t","later":false,"answers":0}`,
-	} {
-		c.send(line)
-		require.JSONEq(t, want, c.next().tool(t).Content[0].Text, line)
+	for _, agreed := range []string{"", "2025-11-25", "2025-03-26"} {
+		legacy := `{"way":"nobody"}`
+		if agreed != "" {
+			c.initialize(agreed) // declares nothing
+			legacy = `{"way":0,"name":"t","later":false,"answers":0}`
+		}
+		for _, step := range []struct{ line, want string }{
+			{call("1", "way", `{}`), legacy},
+			{request("2026-07-28", forms, ``), `{"way":1,"name":"x","later":true,"answers":0}`},
+			{call("1", "way", `{}`), legacy},
+			{request("2025-11-25", forms, `,"inputResponses":{"a":{"action":"accept"}}`), legacy},
+			{request("2026-07-28", `"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"url":{}}}`, `,"inputResponses":{"a":{"action":"accept"}},"requestState":"forged"`), `{"way":2,"name":"","later":true,"answers":1}`},
+			{request("2026-07-28", `"io.modelcontextprotocol/clientCapabilities":{}`, `,"inputResponses":{}`), `{"way":0,"name":"","later":true,"answers":0}`},
+		} {
+			c.send(step.line)
+			require.JSONEq(t, step.want, c.next().tool(t).Content[0].Text, step.line)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -44,6 +45,7 @@ type Server struct {
 	log   *slog.Logger
 	calls calls
 	asked questions
+	hello atomic.Pointer[hello] // nil before the handshake
 	max   int
 	// resources bounds how many of them are looked at at once.
 	resources chan struct{}
@@ -60,6 +62,7 @@ func New(o Options) *Server {
 		// The library does not tell a handler which request it serves; Header is ours on stdio.
 		r.Header = map[string][]string{callHeader: {callKey(id)}}
 	})
+	hooks.AddAfterInitialize(s.greeted)
 	hooks.AddOnError(func(_ context.Context, id any, _ mcp.MCPMethod, _ any, _ error) {
 		s.calls.forget(callKey(id))
 	})
