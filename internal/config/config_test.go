@@ -390,7 +390,7 @@ func TestKeys(t *testing.T) {
 	cfg, notes, err := setup(t, string(example)).load()
 	require.NoError(t, err)
 	require.Empty(t, notes.Warnings)
-	require.True(t, cfg.Allowlist.Write.Allows("app", "orders"))
+	require.True(t, cfg.Allowlist.Write.Allows("public", "orders"))
 }
 
 func keysOf(m map[string]bool) []string {
