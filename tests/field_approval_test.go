@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,8 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 )
 
-// G86: where nobody can be asked, what needs asking is refused; "cannot ask" is never "need not ask".
+// G86: where nobody can be asked, what needs asking is refused; "cannot ask" is never "need not ask". The
+// page that could not be bound, or that failed later: TestFieldG86ThePageFailed in cmd/sw-postgres-mcp.
 func TestFieldG86NobodyToAsk(t *testing.T) {
 	t.Parallel()
 	db := world(t)
@@ -151,6 +153,41 @@ func TestFieldG90RejectedAndAskedAgain(t *testing.T) {
 	// The rejection itself is final.
 	require.Equal(t, "PLAN_REJECTED", s.post("/api/plans/"+p.Token+"/approve", map[string]any{}).code())
 	s.call("execute_plan", p.echo()).refused(t, refusal.PlanRejected)
+}
+
+// G90, after a restart: with a journal the rejection is known by the statement's fingerprint, though not who
+// spoke it and why: nobody's words are written there, and the audit log has them. Without a journal
+// nothing is known of it; the new plan waits for a person like any other.
+func TestFieldG90RejectedBeforeARestart(t *testing.T) {
+	t.Parallel()
+	db := world(t)
+	o := everyPlanWaits()
+	ask := args{"table": "app.item", "where": "id <= $1", "params": []any{3}, "reason": "t"}
+	for _, journal := range []bool{true, false} {
+		if journal {
+			o.config["journal"] = map[string]any{"path": filepath.Join(t.TempDir(), "plans.jsonl")}
+		} else {
+			delete(o.config, "journal")
+		}
+		first := start(t, db, o)
+		p := first.preview("delete_rows", ask)
+		require.Equal(t, http.StatusOK, first.reject(p.Token, "Too broad.").status)
+		first.kill()
+		s := start(t, db, o)
+		again := s.preview("delete_rows", ask)
+		require.Equal(t, "awaiting_approval", again.Status)
+		require.NotEqual(t, p.Token, again.Token)
+		require.Equal(t, journal, again.warned("REJECTED_BEFORE"), "%v", again.Warnings)
+		cards := s.cards()
+		require.Len(t, cards, 1)
+		require.Equal(t, journal, cards[0].Earlier != nil)
+		if journal {
+			require.Contains(t, string(s.get("/api/plans").body), "This same statement was rejected at ")
+			require.False(t, s.preview("delete_rows", args{"table": "app.item", "where": "id <= $1", "params": []any{2}, "reason": "t"}).warned("REJECTED_BEFORE"), "another value is another change")
+		}
+		require.Contains(t, string(s.get("/api/plans/"+p.Token).body), "Too broad.", "the log has who and why")
+		s.kill()
+	}
 }
 
 // G95: thirty plans in a minute: so many wait and no more, each is decided by itself, and the big ones

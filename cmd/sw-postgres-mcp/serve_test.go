@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"regexp"
@@ -15,7 +16,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jpka/sw-postgres-mcp/internal/config"
 	"github.com/jpka/sw-postgres-mcp/internal/pgtemp"
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
 )
 
 func TestServeTheMainJob(t *testing.T) {
@@ -304,6 +310,46 @@ func TestServeWithoutApprovalPage(t *testing.T) {
 	require.False(t, isError, text)
 	require.NotContains(t, p.stderr.String(), "token=")
 	require.Equal(t, "1", db.Query(t, "select count(*) from mcp_audit.log where error_code = 'APPROVAL_UNAVAILABLE'")[0][0])
+}
+
+// TestFieldG86ThePageFailed: a page that could not be bound, and one that stops answering later, are no
+// page: what needs a person is refused, without a token, and the log says so loudly. What needs nobody runs.
+func TestFieldG86ThePageFailed(t *testing.T) {
+	t.Parallel()
+	db, _ := database(t)
+	for _, late := range []bool{false, true} {
+		var log safeBuffer
+		env := map[string]string{"DATABASE_URL_READONLY": db.Readonly, "DATABASE_URL_WRITER": db.Writer}
+		cfg, _, err := config.Load(configFile(t), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		require.NoError(t, err)
+		cfg.ApprovalServer.Port = 0
+		if !late {
+			cfg.ApprovalServer.Port = 65536 // no machine has it: the page is made and bound in one place
+		}
+		a, err := newApp(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)), desktop{env: func(string) (string, bool) { return "", false }})
+		require.NoError(t, err)
+		if late {
+			require.NotEmpty(t, a.approvalURL())
+			a.pageDown.Store(true) // as servePage says it
+			a.page.Close()
+		} else {
+			require.Contains(t, log.String(), "THERE IS NO APPROVAL PAGE")
+		}
+		require.Empty(t, a.approvalURL())
+		preview := func(where string) (writecore.Reply, error) {
+			st, err := a.guard.Delete(t.Context(), a.db.Writer().Catalog(), sqlguard.DeleteSpec{Table: "app.items", Where: where})
+			require.NoError(t, err)
+			return a.core.Preview(t.Context(), writecore.Request{Tool: "delete_rows", Reason: "r", Statement: st})
+		}
+		_, err = preview("id <= 200")
+		require.True(t, refusal.Is(err, refusal.ApprovalUnavailable), "%v", err)
+		require.Empty(t, a.store.List(), "no token")
+		r, err := preview("id <= 2")
+		require.NoError(t, err)
+		require.Equal(t, plan.Previewed, r.Plan.State)
+		a.store.Close()
+		a.db.Close()
+	}
 }
 
 // A database that comes up later is used without a restart, and one that drops every connection is

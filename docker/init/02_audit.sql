@@ -57,6 +57,10 @@ CREATE TABLE IF NOT EXISTS mcp_audit.log (
 CREATE UNIQUE INDEX IF NOT EXISTS log_executed_once ON mcp_audit.log (plan_token) WHERE status = 'executed';
 -- Everything that happened to one plan.
 CREATE INDEX IF NOT EXISTS log_by_plan ON mcp_audit.log (plan_token, id) WHERE plan_token IS NOT NULL;
+-- For whoever reads the log: a time, a status, and the plans of a tool are found without reading all of it.
+CREATE INDEX IF NOT EXISTS log_by_time ON mcp_audit.log (ts);
+CREATE INDEX IF NOT EXISTS log_by_status ON mcp_audit.log (status, id);
+CREATE INDEX IF NOT EXISTS log_by_tool ON mcp_audit.log (tool, plan_token) WHERE status IN ('previewed', 'awaiting_approval');
 
 -- Append-only for the owner too. Grants do not bind an owner or a superuser, and the likely accident
 -- is theirs: a clean-up script, an ORM, TRUNCATE ... CASCADE. Who must purge (retention, erasure) says so:

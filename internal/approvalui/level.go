@@ -105,7 +105,10 @@ var voices = map[string]string{
 func cautionsOf(p plan.Plan, band *Band) []Caution {
 	out := []Caution{}
 	if e := p.Earlier; e != nil {
-		t := Text{quoted(actorOr(e.Actor)), words(" rejected this same statement at "), {Clock, stamp(e.At)}}
+		t := Text{quoted(e.Actor), words(" rejected this same statement at "), {Clock, stamp(e.At)}}
+		if e.Actor == "" { // of an earlier process, or long ago: that it was is kept, nobody's words are
+			t = Text{words("This same statement was rejected at "), {Clock, stamp(e.At)}, words(". Who did, and why, is in the audit log")}
+		}
 		tail := "."
 		if e.Reason != "" {
 			t = append(t, words(" with “"), quoted(e.Reason), words("”"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -198,6 +199,32 @@ func TestTrailSaysWhatIsMissing(t *testing.T) {
 			require.True(t, refusal.Is(err, c.code), "%v", err)
 		})
 	}
+}
+
+// TestSearchUsesItsIndexes: what is rare, and what is long ago, is found by an index, not by reading the log.
+func TestSearchUsesItsIndexes(t *testing.T) {
+	t.Parallel()
+	pg := pgtemp.New(t)
+	pg.Exec(t, `INSERT INTO mcp_audit.log (ts, tool, statement, status, plan_token, error_code)
+		SELECT '2026-01-01'::timestamptz + i * interval '1 minute', 'delete_rows', 'DELETE FROM a.b', CASE i WHEN 7 THEN 'failed' ELSE 'previewed' END, 't' || i, 'X' FROM generate_series(1, 30000) AS i`)
+	pg.Exec(t, "VACUUM ANALYZE mcp_audit.log")
+	sql, err := os.ReadFile("search.sql")
+	require.NoError(t, err)
+	plan := func(args ...string) (out string) {
+		text := string(sql)
+		for i := 9; i > 0; i-- {
+			text = strings.ReplaceAll(text, fmt.Sprintf("$%d", i), args[i-1])
+		}
+		for _, r := range pg.Query(t, "EXPLAIN "+text) {
+			out += r[0] + "\n"
+		}
+		require.NotContains(t, out, "Seq Scan on log l")
+		return out
+	}
+	require.Contains(t, plan("NULL", "false", "NULL", "'failed'", "NULL", "NULL", "NULL", "NULL", "26"), "log_by_status")
+	require.Contains(t, plan("NULL", "true", "NULL", "NULL", "NULL", "NULL", "1767225600000", "NULL", "26"), "log_by_time")
+	require.Contains(t, plan("NULL", "true", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "26"), "log_pkey")
+	require.Contains(t, plan("NULL", "true", "'run_migration'", "NULL", "NULL", "NULL", "NULL", "NULL", "26"), "log_by_tool")
 }
 
 // TestTrailQuotesTheRole: the grants that are suggested can be run as they stand, whatever the role's name.

@@ -4,6 +4,7 @@ import { count, el, icon, left, name, plural, sentence } from './text.js';
 import { sign } from './card.js';
 
 const GROUP = 8; // plans
+const HUGE = 100; // plans: those that are scrolled away are not laid out
 
 // item is made once per card: what it says of the preview never changes.
 export function item(card, inert) {
@@ -60,6 +61,7 @@ const boxes = new Map(); // target → its group, while there is one
 export function drawIndex(nav, open, inert, first = Infinity) {
   nav.hidden = open.length < 2;
   nav.classList.toggle('index-long', open.length >= GROUP);
+  nav.classList.toggle('index-huge', open.length >= HUGE);
   if (nav.hidden) { keep(all, []); boxes.clear(); return; }
   if (!all.isConnected) nav.replaceChildren(all);
   const top = nav.scrollTop;
