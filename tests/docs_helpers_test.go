@@ -221,15 +221,3 @@ func versionConst(t *testing.T) string {
 	require.Regexp(t, `^\d+\.\d+\.\d+$`, version)
 	return version
 }
-
-// reservedKey tells whether the reference marks a key as one whose feature is not built.
-func reservedKey(t *testing.T, name string) bool {
-	t.Helper()
-	for _, cells := range docRows(docSection(t, docText(t, reference), "## Configuration")) {
-		if tickedText(t, cells[0]) == name {
-			return strings.Contains(cells[3], "*not in this version*")
-		}
-	}
-	t.Fatalf("the reference has no key %s", name)
-	return false
-}

@@ -144,28 +144,6 @@ func TestDocsConfigurationKeys(t *testing.T) {
 	require.Equal(t, want, documented)
 }
 
-// Keys whose feature is not built: the reference says so, and the server refuses to start with them.
-func TestDocsReservedKeys(t *testing.T) {
-	t.Parallel()
-	const connections = `"database":{"readonlyConnectionString":"host=a user=readonly","writerConnectionString":"host=a user=writer"}`
-	text := docSection(t, docText(t, reference), "## Configuration")
-	_, sentence, found := strings.Cut(text, "and setting ")
-	require.True(t, found)
-	sentence, _, _ = strings.Cut(sentence, "refuses the start")
-	values := map[string]string{
-		"mask": `"mask":[{"column":"a.b.c","as":"null"}]`,
-	}
-	for key, value := range values {
-		require.Contains(t, sentence, "`"+key+"`")
-		require.True(t, reservedKey(t, key), key)
-		path := filepath.Join(t.TempDir(), "config.json")
-		require.NoError(t, os.WriteFile(path, []byte("{"+connections+","+value+"}"), 0o600))
-		_, _, err := config.Load(path, func(string) (string, bool) { return "", false })
-		require.ErrorContains(t, err, key)
-	}
-	require.Equal(t, len(values), strings.Count(sentence, "`")/2, "a key is named that this test does not try")
-}
-
 // keyShape are the names of keys as a document writes them.
 var keyShape = regexp.MustCompile("`((?:database|allowlist|write|query|migration|approval|approvalServer|audit|journal)\\.[A-Za-z.]+|callerId|tools|mask)`")
 

@@ -235,7 +235,7 @@ func TestS22LoudAboutMistakes(t *testing.T) {
 		{name: "trailing text", file: `{} {}`, names: "config.json"},
 		{name: "a list", file: `[]`, names: "config.json"},
 		{name: "an unknown word", file: `{"approvalServer": {"openBrowser": "perhaps"}}`, names: "approvalServer.openBrowser"},
-		{name: "a feature that is not there", file: `{"mask": [{"column": "a.b.c", "as": "null"}]}`, names: "mask"},
+		{name: "a mask of no column", file: `{"mask": [{"column": "a.b", "as": "null"}]}`, names: "mask[0].column"},
 		{name: "a variable that is no number", file: `{}`, env: map[string]string{"SW_HARD_MAX_ROWS": "abc"}, names: "SW_HARD_MAX_ROWS"},
 		{name: "a variable out of range", file: `{}`, env: map[string]string{"SW_PLAN_TTL_MS": "-5"}, names: "write.planTtlMs"},
 		{name: "a variable that is no boolean", file: `{}`, env: map[string]string{"SW_AUDIT_REQUIRED": "maybe"}, names: "SW_AUDIT_REQUIRED"},

@@ -26,9 +26,13 @@ func (r reads) Query(ctx context.Context, st *sqlguard.Statement, l tools.QueryL
 	if err != nil {
 		return nil, err
 	}
-	return &tools.QueryResult{
+	out := &tools.QueryResult{
 		Columns: q.Columns, Types: q.Types, Rows: q.Rows, Truncated: q.Truncated, Shortened: q.Shortened, Hint: q.Hint,
-	}, nil
+	}
+	for _, m := range q.Masked {
+		out.Masked = append(out.Masked, m.Column+" ("+string(m.As)+")")
+	}
+	return out, nil
 }
 
 // Explain implements tools.Reads.

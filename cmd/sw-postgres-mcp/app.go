@@ -55,6 +55,7 @@ func parts(ctx context.Context, cfg config.Config, log *slog.Logger, warn func(s
 		MaxConnections:  cfg.Database.MaxConnections,
 		AllowPrivileged: cfg.Database.AllowPrivilegedRoles,
 		MigrationRole:   cfg.Database.MigrationRole,
+		Masks:           cfg.Masks,
 		Logger:          log,
 		Warn:            warn,
 		// It happens before reads and before writes; the tighter of two promises holds for both.
@@ -66,6 +67,7 @@ func parts(ctx context.Context, cfg config.Config, log *slog.Logger, warn func(s
 	}
 	return db, sqlguard.New(sqlguard.Policy{
 		Read: cfg.Allowlist.Read, Write: cfg.Allowlist.Write, AllowFunctions: cfg.Query.AllowFunctions,
+		Masks: cfg.Masks,
 	}), nil
 }
 
@@ -236,6 +238,7 @@ func (a *app) checkRoles(ctx context.Context) error {
 	switch {
 	case err == nil:
 		a.log.Info("connected to Postgres, roles checked")
+		a.warnMasks(ctx)
 		return nil
 	case postgres.IsRoleError(err):
 		return usage(err)

@@ -26,7 +26,7 @@ func checkConfigCommand(r *root) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-config",
 		Short: "Check the configuration, the connections and the roles, one line each",
-		Long: "check-config reads the configuration, connects with both connection strings, checks both roles, the\naudit schema and what the allowlists name, and prints one line per check. It changes nothing.\n\n" +
+		Long: "check-config reads the configuration, connects with both connection strings, checks both roles, the\naudit schema and what the allowlists and masks name, and prints one line per check. It changes nothing.\n\n" +
 			"ok    as it should be\nwarn  the server starts all the same, but something will not work, or is weaker than it should be\nFAIL  the server does not start, or refuses every call, until this is mended\n\n" +
 			"Exit code 0: nothing failed (read the warnings); 2: something did.",
 		Args: cobra.NoArgs,
@@ -98,6 +98,7 @@ func (r *root) checkConfig(ctx context.Context) error {
 	if p.failed == 0 {
 		p.audit(ctx, db)
 		p.allowlists(ctx, db, cfg.Allowlist.Read, cfg.Allowlist.Write)
+		p.masks(ctx, db, cfg.Masks)
 	}
 	if p.failed > 0 {
 		return usage(errChecksFailed)

@@ -55,7 +55,8 @@ func cellOf(v json.RawMessage) Cell {
 // Grid is a table of cells.
 type Grid struct {
 	Columns []string `json:"columns"`
-	Right   []bool   `json:"right"` // columns that hold numbers
+	Right   []bool   `json:"right"`  // columns that hold numbers
+	Masked  []bool   `json:"masked"` // columns of which the agent does not see these values
 	Rows    [][]Cell `json:"rows"`
 }
 
@@ -71,6 +72,7 @@ func gridOf(in []plan.Row) Grid {
 			}
 		}
 	}
+	g.Masked = make([]bool, len(g.Columns))
 	for _, r := range in {
 		line := make([]Cell, len(g.Columns))
 		for i := range line {
@@ -78,6 +80,7 @@ func gridOf(in []plan.Row) Grid {
 		}
 		for _, f := range r {
 			line[at[f.Column]] = cellOf(f.Value)
+			g.Masked[at[f.Column]] = g.Masked[at[f.Column]] || f.Masked != nil
 		}
 		g.Rows = append(g.Rows, line)
 	}
@@ -122,6 +125,8 @@ type ChangeGrid struct {
 	Keys    []string     `json:"keys"`
 	Columns []string     `json:"columns"`
 	Right   []bool       `json:"right"`
+	Masked  []bool       `json:"masked"`     // of columns, as in Grid
+	KeyMask []bool       `json:"key_masked"` // of keys
 	Rows    []ChangeLine `json:"rows"`
 }
 
@@ -147,7 +152,7 @@ func changesOf(in []plan.Change) ChangeGrid {
 	// Both sides are laid out over the same columns.
 	all := gridOf(append(append([]plan.Row(nil), before...), after...))
 	k := gridOf(keys)
-	g := ChangeGrid{Keys: k.Columns, Columns: all.Columns, Right: all.Right, Rows: []ChangeLine{}}
+	g := ChangeGrid{Keys: k.Columns, Columns: all.Columns, Right: all.Right, Masked: all.Masked, KeyMask: k.Masked, Rows: []ChangeLine{}}
 	for i := range in {
 		line := ChangeLine{Key: k.Rows[i], Pair: make([]Pair, len(all.Columns))}
 		for j := range all.Columns {

@@ -39,7 +39,9 @@ type Config struct {
 	// Tools says which tools a session sees, ToolsFrom where that stands ("" = the default).
 	Tools     toolpolicy.Policy
 	ToolsFrom string
-	CallerID  string
+	// Masks are the columns whose values an agent never sees.
+	Masks    []sqlguard.Mask
+	CallerID string
 }
 
 // Database says how to get in. Both URLs are set.
@@ -133,8 +135,8 @@ type Audit struct {
 
 // String is the configuration for people, without secrets.
 func (c Config) String() string {
-	return fmt.Sprintf("database: %s; readable: %s; writable: %s; write: %+v; query: %+v; migration: %+v; approval: %+v; approvalServer: %s; audit: %+v; journal: %q; callerId: %q",
-		c.Database, readable(c.Allowlist.Read), writable(c.Allowlist.Write), c.Write, c.Query, c.Migration, c.Approval, c.ApprovalServer, c.Audit, c.JournalPath, c.CallerID)
+	return fmt.Sprintf("database: %s; readable: %s; writable: %s; write: %+v; query: %+v; migration: %+v; approval: %+v; approvalServer: %s; masked: %v; audit: %+v; journal: %q; callerId: %q",
+		c.Database, readable(c.Allowlist.Read), writable(c.Allowlist.Write), c.Write, c.Query, c.Migration, c.Approval, c.ApprovalServer, c.Masks, c.Audit, c.JournalPath, c.CallerID)
 }
 
 // GoString keeps %#v from printing secrets.

@@ -238,7 +238,6 @@ func (l *loader) check() {
 				}
 			}
 		}
-		l.checkBuilt(k)
 	}
 	if hard, asked := l.integer("write.hardMaxRows"), l.integer("write.approvalRequiredAboveRows"); hard < asked {
 		l.problem("write.hardMaxRows", "%d is less than write.approvalRequiredAboveRows (%d): nothing could ever be approved", hard, asked)
@@ -256,11 +255,6 @@ func (l *loader) check() {
 			l.problem(key, "it is not set: put it into the configuration file, or set %s", strings.Join(variables(key), " or "))
 		}
 	}
-	for i, m := range l.v.Get("mask").([]mask) { //nolint:forcetypeassert // the table gives the type
-		if !slices.Contains([]string{"null", "hash", "partial"}, m.As) {
-			l.problem(fmt.Sprintf("mask[%d].as", i), "%q is not one of null, hash, partial", m.As)
-		}
-	}
 	// A client starts the server in any directory: a relative path would be another file each time.
 	if path := l.text("journal.path"); path != "" && !filepath.IsAbs(path) {
 		l.problem("journal.path", "%q is not an absolute path", path)
@@ -268,22 +262,6 @@ func (l *loader) check() {
 	if len([]rune(l.text("callerId"))) > 200 {
 		l.problem("callerId", "it is longer than 200 characters")
 	}
-}
-
-// checkBuilt refuses what this version would have to ignore.
-func (l *loader) checkBuilt(k setting) {
-	what, missing := notYet[k.name]
-	if !missing || reflect.DeepEqual(l.v.Get(k.name), k.value) {
-		return
-	}
-	switch given := reflect.ValueOf(l.v.Get(k.name)); given.Kind() {
-	case reflect.String, reflect.Slice: // empty is not set; a number has no such value
-		if given.Len() == 0 {
-			return
-		}
-	default:
-	}
-	l.problem(k.name, "%s not part of this version. The server does not start with a setting that it would have to ignore: remove it", what)
 }
 
 func variables(key string) []string {
@@ -323,6 +301,7 @@ func (l *loader) build() Config {
 		Audit:       Audit{Required: l.flag("audit.required"), Reads: l.flag("audit.reads")},
 		JournalPath: l.text("journal.path"),
 		ToolsFrom:   l.source["tools"],
+		Masks:       l.masks(),
 		CallerID:    l.text("callerId"),
 	}
 	if c.CallerID == "" {
@@ -418,6 +397,9 @@ func (l *loader) describe(c Config) {
 		name = "none"
 	}
 	l.notes.Lines = append(l.notes.Lines, "configuration file: "+name, "readable: "+readable(c.Allowlist.Read), "writable: "+writable(c.Allowlist.Write))
+	if len(c.Masks) > 0 {
+		l.notes.Lines = append(l.notes.Lines, "masked: "+masked(c.Masks))
+	}
 	l.describeTools(c)
 	if list := c.Allowlist.Read.Unreadable(c.Allowlist.Write); len(list) > 0 {
 		l.warn("allowlist.write names what allowlist.read does not: %s. There update_rows and delete_rows, which show rows, are refused; insert_rows is not", strings.Join(list, ", "))

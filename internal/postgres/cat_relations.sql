@@ -1,5 +1,6 @@
 -- $1, $2: schemas ('' = by search_path) and names, in parallel. One row per name that exists:
--- its position and what pg_class and its neighbours say, as JSON. The version's text is wire's.
+-- its position and what pg_class and its neighbours say, as JSON. The version's text is wire's, and so is
+-- that of the masks, which $3 holds where there are any.
 WITH RECURSIVE path AS (
   SELECT n.oid AS nsp, pg_catalog.min(p.ord) AS ord
   FROM pg_catalog.unnest(pg_catalog.current_schemas(true)) WITH ORDINALITY p(name, ord)
@@ -61,7 +62,7 @@ WITH RECURSIVE path AS (
   ) e
 )
 SELECT hit.ord, pg_catalog.json_build_object(
-  'OID', c.oid::bigint, 'Version', COALESCE({version}, ''), 'Schema', n.nspname, 'Name', c.relname,
+  'OID', c.oid::bigint, 'Version', COALESCE({version}, ''), 'Mask', {mask}, 'Schema', n.nspname, 'Name', c.relname,
   'Kind', pg_catalog.ascii(c.relkind::text), 'Persistence', pg_catalog.ascii(c.relpersistence::text),
   'Columns', (
     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(

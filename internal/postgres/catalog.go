@@ -32,8 +32,20 @@ var (
 	catCastsSQL string
 )
 
-// catRelationsSQL reads a relation's version in the very query that reads the relation.
-var catRelationsSQL = strings.ReplaceAll(catRelationsText, "{version}", wire.RelationVersion("hit.root"))
+// catRelationsSQL reads a relation's version in the very query that reads the relation, catMaskedSQL also what
+// masks mean for it.
+var (
+	catRelationsSQL = strings.NewReplacer("{version}", wire.RelationVersion("hit.root"), "{mask}", "''").Replace(catRelationsText)
+	catMaskedSQL    = strings.NewReplacer("{version}", wire.RelationVersion("hit.root"), "{mask}", wire.MaskVersion("hit.root", "$3")).Replace(catRelationsText)
+)
+
+// relationsStep asks about relations.
+func relationsStep(schemas, names []byte, masks string) (sql string, params [][]byte) {
+	if masks == "" {
+		return catRelationsSQL, [][]byte{schemas, names}
+	}
+	return catMaskedSQL, [][]byte{schemas, names, []byte(masks)}
+}
 
 // catalogTTL is how long an answer may be given again without asking. What was relied upon is asserted in
 // the flush that runs the statement, so a stale answer costs a second try and nothing else. That holds
@@ -49,8 +61,9 @@ const maxCached = 5000
 
 // catalog implements [sqlguard.Catalog] for one pool.
 type catalog struct {
-	pool *Pool
-	now  func() time.Time
+	pool  *Pool
+	now   func() time.Time
+	masks string // see Options.Masks
 
 	mu        sync.Mutex
 	relations cache[*sqlguard.Relation] // nil: there is none
@@ -78,7 +91,7 @@ type settings struct {
 	casts       []sqlguard.Cast
 }
 
-func newCatalog(p *Pool) *catalog { return &catalog{pool: p, now: time.Now} }
+func newCatalog(p *Pool) *catalog { return &catalog{pool: p, now: time.Now, masks: p.db.masks} }
 
 type cache[T any] map[sqlguard.Name]cached[T]
 
@@ -139,7 +152,7 @@ func (c *catalog) Lookup(ctx context.Context, q sqlguard.Lookup, fresh bool) (*s
 	a.settings, a.needSettings = c.settings.split([]sqlguard.Name{{}}, now, fresh)
 	c.mu.Unlock()
 	if !a.complete() {
-		f := a.questions()
+		f := a.questions(c.masks)
 		if err := c.ask(ctx, f); err != nil {
 			return nil, err
 		}
@@ -174,7 +187,7 @@ func (a *answer) complete() bool {
 
 // questions are the statements that ask for what is needed. The settings always come along: they are
 // cheap, and what "by search_path" meant belongs to the answer.
-func (a *answer) questions() *catalogFlush {
+func (a *answer) questions(masks string) *catalogFlush {
 	f := &catalogFlush{}
 	set := a.settings[sqlguard.Name{}]
 	f.step("SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.array_to_json(pg_catalog.current_schemas(true))",
@@ -201,7 +214,8 @@ func (a *answer) questions() *catalogFlush {
 	}
 	if len(a.needRelations) > 0 {
 		schemas, names := columns(a.needRelations)
-		f.step(catRelationsSQL, [][]byte{schemas, names}, func(rows [][][]byte) error {
+		sql, params := relationsStep(schemas, names, masks)
+		f.step(sql, params, func(rows [][][]byte) error {
 			for _, n := range a.needRelations {
 				a.relations[n] = nil
 			}

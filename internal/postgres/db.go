@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 )
 
 // Options configure [Open].
@@ -17,7 +19,9 @@ type Options struct {
 	AllowPrivileged bool
 	// MigrationRole is database.migrationRole; empty = none.
 	MigrationRole string
-	Logger        *slog.Logger // nil = silent
+	// Masks are the columns whose values an agent never sees; the guard must have the same.
+	Masks  []sqlguard.Mask
+	Logger *slog.Logger // nil = silent
 	// Warn receives each start-up warning once, as one sentence; nil = to Logger.
 	Warn func(string)
 	// AcquireTimeout bounds the wait for a connection, dialing included; 0 = 5 s.
@@ -34,6 +38,8 @@ type DB struct {
 	warned           sync.Map
 	warn             func(string)
 	log              *slog.Logger
+	masks            string // see wire.FactMask; empty without any
+	maskList         []sqlguard.Mask
 
 	mu    sync.Mutex
 	roles map[Role]string // current_user per pool, once known
@@ -74,7 +80,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	db := &DB{warn: o.Warn, log: o.Logger, roles: map[Role]string{}}
+	db := &DB{warn: o.Warn, log: o.Logger, masks: sqlguard.MaskQuestion(o.Masks), maskList: o.Masks, roles: map[Role]string{}}
 	if db.warn == nil {
 		db.warn = func(s string) { o.Logger.Warn(s) }
 	}

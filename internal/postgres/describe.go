@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/sqlguard"
 	"github.com/jpka/sw-postgres-mcp/internal/wire"
 )
 
@@ -16,7 +18,10 @@ var (
 	//go:embed describe_list.sql
 	describeListSQL string
 	//go:embed describe_detail.sql
-	describeDetailSQL string
+	describeDetailText string
+
+	describeDetailSQL = strings.ReplaceAll(describeDetailText, "{mask}", "''")
+	describeMaskedSQL = strings.ReplaceAll(describeDetailText, "{mask}", wire.MaskVersion("c.oid", "$3"))
 )
 
 // The least that a full entry takes, in bytes: without its columns, and for each column. A test holds
@@ -272,7 +277,11 @@ func (d *describing) take(rows [][][]byte) error {
 }
 
 func (d *describing) detailStep(oids ...string) wire.Step {
-	return wire.Step{SQL: describeDetailSQL, Params: [][]byte{wire.TextArray(oids), []byte(strconv.FormatBool(d.req.Children))}}
+	s := wire.Step{SQL: describeDetailSQL, Params: [][]byte{wire.TextArray(oids), []byte(strconv.FormatBool(d.req.Children))}}
+	if masks := d.pool.db.masks; masks != "" {
+		s.SQL, s.Params = describeMaskedSQL, append(s.Params, []byte(masks))
+	}
+	return s
 }
 
 // detail adds columns, keys and the rest, without what leads to hidden tables.
@@ -297,6 +306,12 @@ func (d *describing) detail(rows [][][]byte) error {
 		}
 		if of := x.PartitionOf; of != nil && !d.req.MayRead(of.Schema, of.Table) {
 			x.PartitionOf = nil
+		}
+		if len(row[2]) > 0 {
+			var err error
+			if x.Columns, err = withMasks(x.Columns, row[3], sqlguard.ColumnMasks(d.pool.db.maskList, string(row[2]))); err != nil {
+				return fmt.Errorf("describing %s.%s: %w", e.Schema, e.Table, err)
+			}
 		}
 		e.details = &x
 	}

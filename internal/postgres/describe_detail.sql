@@ -94,6 +94,8 @@ SELECT c.oid, pg_catalog.json_build_object(
       JOIN pg_catalog.pg_namespace pn ON pn.oid = pc.relnamespace
       WHERE c.relispartition AND i.inhrelid = c.oid),
     'locked', w.locked
-  )
+  ), {mask}, (
+    SELECT pg_catalog.json_agg(a.attnum ORDER BY a.attnum)
+    FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)
 FROM w
 JOIN pg_catalog.pg_class c ON c.oid = w.oid

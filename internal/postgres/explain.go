@@ -63,6 +63,7 @@ func (p *Pool) Explain(ctx context.Context, st *sqlguard.Statement, timeout time
 			return nil, err
 		}
 		f := newReadFlush(s, timeout)
+		f.hide = st.Masking()
 		f.Add("fraction", wire.Step{SQL: "SELECT pg_catalog.set_config('cursor_tuple_fraction', '1', true)"})
 		f.resolve(st.SQL(), st.LockClosure(), st.Facts())
 		f.agent("explain", explainPrefix, st.SQL(), params)

@@ -143,7 +143,7 @@ func readResult(r *pgconn.ResultReader, segment, step int, sink rowSink, cancels
 	if len(fields) > 0 {
 		result.Columns = make([]wire.Column, len(fields))
 		for i, f := range fields {
-			result.Columns[i] = wire.Column{Name: f.Name, OID: f.DataTypeOID}
+			result.Columns[i] = wire.Column{Name: f.Name, OID: f.DataTypeOID, Table: f.TableOID, Number: int16(f.TableAttributeNumber)} //nolint:gosec // an Int16 on the wire
 		}
 	}
 	for r.NextRow() {

@@ -32,6 +32,14 @@ type QueryResult struct {
 	Shortened []string
 	// Hint says why the answer is short, when it is not the row limit.
 	Hint string
+	// Masked names the columns whose values are masked, and how.
+	Masked []MaskedColumn
+}
+
+// MaskedColumn is a column of a result and how its values are masked.
+type MaskedColumn struct {
+	Column string
+	As     sqlguard.MaskAs
 }
 
 // maxCell is where the text of one cell is cut.
@@ -95,6 +103,9 @@ type query struct {
 	bytes   int64
 	sent    int64 // what came over the wire
 
+	masks  []sqlguard.MaskAs // by column, once the columns are known and anything is masked
+	denied error             // what the guard and the server say of masked columns differs
+
 	more     bool // there was a row that was not kept
 	stopped  bool // because of the byte bound
 	unproven bool // the second witness did not run
@@ -113,7 +124,7 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 	}
 	closure := q.statement.LockClosure()
 	f := newReadFlush(s, q.limits.Timeout)
-	f.forget = q.statement.CallsOutside()
+	f.forget, f.hide = q.statement.CallsOutside(), q.statement.Masking()
 	f.resolve(q.statement.SQL(), closure, q.statement.Facts())
 	f.agent("declare", declare, q.statement.SQL(), params)
 	fetch, steps := f.fetch(q.limits.Rows + 1)
@@ -137,7 +148,10 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 		return replies, err
 	}
 	if q.columns == nil && len(reply.Results) > fetch {
-		q.columns = reply.Results[fetch].Columns
+		q.know(reply.Results[fetch].Columns)
+	}
+	if q.denied != nil {
+		return replies, q.denied
 	}
 	return replies, q.render(bounded, s)
 }
@@ -145,7 +159,10 @@ func (q *query) run(ctx context.Context, s *Session) ([]wire.Reply, error) {
 // take keeps one row, bounded. stop cancels the running FETCH.
 func (q *query) take(columns []wire.Column, row [][]byte, stop func()) {
 	if q.columns == nil {
-		q.columns = slices.Clone(columns)
+		q.know(columns)
+	}
+	if q.denied != nil {
+		return
 	}
 	if q.stopped || q.more {
 		return
@@ -154,14 +171,15 @@ func (q *query) take(columns []wire.Column, row [][]byte, stop func()) {
 		q.more = true
 		return
 	}
+	for _, v := range row {
+		q.sent += int64(len(v))
+	}
+	row = q.masked(row)
 	limit := maxCell
 	size := q.size(row, limit)
 	if len(q.rows) == 0 && size > q.limits.Bytes { // one row is always shown, if need be with less of each cell
 		limit = max(int(q.limits.Bytes)/(2*len(row)), 64)
 		size = q.size(row, limit)
-	}
-	for _, v := range row {
-		q.sent += int64(len(v))
 	}
 	if len(q.rows) > 0 && (q.bytes+size > q.limits.Bytes || q.sent > sentTimes*q.limits.Bytes) {
 		q.more, q.stopped = true, true
@@ -218,6 +236,12 @@ func (q *query) render(ctx context.Context, s *Session) error {
 		names += int64(len(r.Columns[j]) + 4)
 	}
 	row := newRowRenderer(q.columns, types)
+	for j, as := range q.masks {
+		if as != "" {
+			row.columns[j] = typeInfo{kind: kindText}
+			r.Masked = append(r.Masked, MaskedColumn{r.Columns[j], as})
+		}
+	}
 	shortened := make([]bool, len(q.columns))
 	var total int64
 	for i, values := range q.rows {

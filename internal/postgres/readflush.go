@@ -31,6 +31,8 @@ type readFlush struct {
 	mark string
 	// forget: the text calls functions of others, which may PREPARE; no ROLLBACK takes that back.
 	forget bool
+	// hide: columns are masked, so what the server says of values is held back.
+	hide bool
 }
 
 // newReadFlush begins the transaction. Everything the server reads afterwards is bounded by timeout.
@@ -97,7 +99,7 @@ func (f *readFlush) refuse(ctx context.Context, s *Session, r wire.Reply, fallba
 	}
 	o := wire.RefuseOptions{
 		Fallback: fallback, TimeoutSetting: timeoutSetting,
-		LockSetting: "the limit for reads (" + readLockTimeout.String() + ")",
+		LockSetting: "the limit for reads (" + readLockTimeout.String() + ")", Masks: f.hide,
 	}
 	if step == "begin" || step == "set" {
 		o.Fallback = refusal.DatabaseUnavailable
@@ -134,7 +136,7 @@ func (s *Session) encodeFor(ctx context.Context, st *sqlguard.Statement, fallbac
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("asking for parameter types: %w", ctx.Err())
 		}
-		return nil, wire.Refuse(refused, wire.RefuseOptions{Fallback: fallback, TimeoutSetting: timeoutSetting, LockSetting: "the limit for reads"})
+		return nil, wire.Refuse(refused, wire.RefuseOptions{Fallback: fallback, TimeoutSetting: timeoutSetting, LockSetting: "the limit for reads", Masks: st.Masking()})
 	}
 	return params, err
 }

@@ -60,6 +60,7 @@ type Statistics struct{ Object, Table Target }
 type Relation struct {
 	OID          uint32
 	Version      string // see wire.FactRelation
+	Mask         string // see wire.FactMask; empty where nothing is masked
 	Schema, Name string
 	Kind         byte // pg_class.relkind: r table, p partitioned table, v view, m materialized view, f foreign table, S sequence, c composite type, i/I index, t toast
 	Persistence  byte // pg_class.relpersistence: p permanent, u unlogged, t temporary

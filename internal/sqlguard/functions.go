@@ -166,9 +166,13 @@ func (g *Guard) routine(r Routine, via string, v *verdict, m mode) error {
 	}
 	// A function can read what its caller may not name, and show it, also in an error's text or from
 	// within a subtransaction, where no lock witnesses it. Nothing tells from outside what it reads.
-	if !g.policy.Read.Empty() && !system && r.Extension == "" && r.Schema != "information_schema" && !g.allowsFunction(r) {
+	if (!g.policy.Read.Empty() || g.masks.on()) && !system && r.Extension == "" && r.Schema != "information_schema" && !g.allowsFunction(r) {
+		could := "tables that allowlist.read hides"
+		if g.policy.Read.Empty() {
+			could = "masked columns"
+		}
 		return refusal.New(refusal.FunctionNotAllowed,
-			fmt.Sprintf("The function %s could show tables that allowlist.read hides, whatever its arguments.", full),
+			fmt.Sprintf("The function %s could show %s, whatever its arguments.", full, could),
 			"Write what it does as plain SQL, or ask the operator to add it to query.allowFunctions.")
 	}
 	// An extension's IMMUTABLE functions (the operators of citext, say) read no tables; the word of others

@@ -10,11 +10,14 @@ type Policy struct {
 	Write Allowlist // empty = nothing writable
 	// AllowFunctions adds names ("schema.name" or "name") to the functions that query may call.
 	AllowFunctions []string
+	// Masks are the columns whose values an agent never sees.
+	Masks []Mask
 }
 
 // Guard checks agent text. It is immutable and safe for concurrent use.
 type Guard struct {
 	policy Policy
+	masks  *masking
 }
 
 // DeleteSpec, UpdateSpec and InsertSpec are the decoded arguments of the row tools. Params and
@@ -55,7 +58,8 @@ type InsertSpec struct {
 // New makes a guard for one policy.
 func New(p Policy) *Guard {
 	p.AllowFunctions = append([]string(nil), p.AllowFunctions...)
-	return &Guard{policy: p}
+	p.Masks = append([]Mask(nil), p.Masks...)
+	return &Guard{policy: p, masks: newMasking(p.Masks)}
 }
 
 // The five ways in are Read, Delete, Update, Insert and Migration. Each returns a *refusal.Error for

@@ -48,13 +48,16 @@ func (g *Guard) Migration(ctx context.Context, cat Catalog, text string) (*State
 	if err := checkNumbers("statement", tokens, v.facts.ServerVersion); err != nil {
 		return nil, err
 	}
+	if err := g.covered(d, v, node); err != nil {
+		return nil, err
+	}
 	form, err := g.ddlForm(d, v)
 	if err != nil {
 		return nil, err
 	}
 	return &Statement{
 		class: DDL, sql: line, relations: v.relations, volatile: v.names(), facts: v.sortedFacts(), outside: v.outside,
-		closure: v.oids(), ddl: form,
+		closure: v.oids(), ddl: form, mask: g.maskView(v, nil),
 	}, nil
 }
 

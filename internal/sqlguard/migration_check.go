@@ -93,9 +93,9 @@ func (g *Guard) ddlObjects(d *ddl, v *verdict, out *DDLForm) error {
 			return d.missing("type", n)
 		case neverWritableSchema(t.Schema) || !g.policy.Write.touches(t.Schema):
 			return g.schemaNotWritable(t.String())
-		case d.values && !g.policy.Read.Empty():
+		case d.values && (!g.policy.Read.Empty() || g.masks.on()):
 			return refusal.New(refusal.TableNotAllowlisted,
-				fmt.Sprintf("This reads every table that uses %s, also those that allowlist.read hides.", t),
+				fmt.Sprintf("This reads every table that uses %s, also what is hidden or masked.", t),
 				"Add the constraint as NOT VALID, which holds for new values only, or ask the operator to run it.")
 		}
 		out.Types = append(out.Types, t)

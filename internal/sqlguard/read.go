@@ -22,7 +22,8 @@ func (g *Guard) Read(ctx context.Context, cat Catalog, text string, params []jso
 		return nil, notSelect(node)
 	}
 	f := newFound()
-	f.settleOutput(node.GetSelectStmt())
+	f.top = node.GetSelectStmt()
+	f.settleOutput(f.top)
 	f.add(node)
 	if err := onlyReads(f); err != nil {
 		return nil, err
@@ -46,6 +47,7 @@ func (g *Guard) Read(ctx context.Context, cat Catalog, text string, params []jso
 	return &Statement{
 		class: Read, sql: line, params: safe, relations: v.relations, volatile: v.names(),
 		facts: v.sortedFacts(), outside: v.outside, closure: v.oids(), scope: g.scope(v),
+		mask: g.maskView(v, v.outputs),
 	}, nil
 }
 

@@ -57,6 +57,8 @@ type verdict struct {
 	relied    map[wire.Fact]bool   // what of the catalog was used
 	methods   map[string][]Routine // functions that x.f may mean, by f
 	known     *known
+	masks     string   // the masks in force, as the catalog is asked with them
+	outputs   []Output // see Statement.Outputs
 }
 
 func newVerdict(facts *Facts) *verdict {
@@ -76,7 +78,11 @@ func (v *verdict) rely(kind byte, key, version string) {
 // relyOn notes a relation. Postgres' own do not change.
 func (v *verdict) relyOn(rel Relation) {
 	if rel.OID >= wire.FirstUserOID {
-		v.rely(wire.FactRelation, strconv.FormatUint(uint64(rel.OID), 10), rel.Version)
+		oid := strconv.FormatUint(uint64(rel.OID), 10)
+		v.rely(wire.FactRelation, oid, rel.Version)
+		if v.masks != "" {
+			v.rely(wire.FactMask, oid+" "+v.masks, rel.Mask)
+		}
 	}
 }
 
@@ -148,6 +154,7 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 		return nil, err
 	}
 	v := newVerdict(facts)
+	v.masks = g.masks.text
 	v.rely(wire.FactPath, "", facts.PathVersion)
 	for _, n := range extra {
 		if rel, ok := facts.Relations[n]; ok {
@@ -185,6 +192,9 @@ func (g *Guard) judge(ctx context.Context, cat Catalog, f *found, m mode, extra 
 		return nil, err
 	}
 	if err := g.views(ctx, cat, v, m); err != nil {
+		return nil, err
+	}
+	if v.outputs, err = g.unmasked(f, v, m); err != nil {
 		return nil, err
 	}
 	return v, checkGrowth(v.known, f.roots, extra)
@@ -365,7 +375,7 @@ func (g *Guard) views(ctx context.Context, cat Catalog, v *verdict, m mode) erro
 		}
 		v.known.add(facts)
 		inner := &verdict{
-			facts: facts, byName: facts.Relations, closure: v.closure, volatile: v.volatile, relied: v.relied,
+			facts: facts, byName: facts.Relations, closure: v.closure, volatile: v.volatile, relied: v.relied, masks: v.masks,
 		}
 		if err := inner.attributes(ctx, cat, body); err != nil {
 			return err

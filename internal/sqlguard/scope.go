@@ -10,6 +10,14 @@ import (
 // Without functions that touch anything the answer is nothing, the narrowest and cheapest. See
 // TestFunctionsMayReadWhatIsReadable.
 func (g *Guard) scope(v *verdict) wire.Scope {
+	s := g.readScope(v)
+	if g.masks.on() && !s.Any {
+		s.Masks = g.masks.text
+	}
+	return s
+}
+
+func (g *Guard) readScope(v *verdict) wire.Scope {
 	switch {
 	case !v.outside && !v.prints:
 		return wire.Scope{}

@@ -40,6 +40,7 @@ type Statement struct {
 	closure   []uint32
 	scope     wire.Scope
 	ddl       DDLForm
+	mask      maskView
 }
 
 // DDLForm says what a DDL statement is and touches; zero for other classes.

@@ -48,6 +48,7 @@ type found struct {
 	seen      map[string]bool
 	skip      map[*pg.RangeVar]bool // relations that the caller checks itself
 	roots     []proto.Message       // the trees
+	top       *pg.SelectStmt        // of a read, the outermost SELECT
 
 	settled     map[proto.Message]bool // values whose type goes no further, see reg.go
 	sources     map[proto.Message]bool // calls in FROM

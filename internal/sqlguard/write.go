@@ -58,7 +58,7 @@ func (g *Guard) Delete(ctx context.Context, cat Catalog, spec DeleteSpec) (*Stat
 			return nil, err
 		}
 	}
-	return s.finish(rel, v, v, f.subselect), nil
+	return g.finish(s, rel, v, v, f.subselect), nil
 }
 
 // Update builds UPDATE target SET … [WHERE where]. The caller's params keep their numbers, plain
@@ -210,7 +210,7 @@ func (g *Guard) Update(ctx context.Context, cat Catalog, spec UpdateSpec) (*Stat
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(rel, v, where, f.subselect), nil
+	return g.finish(s, rel, v, where, f.subselect), nil
 }
 
 // whereAlone judges the condition of an UPDATE without its SET expressions: what they call has no part
@@ -287,9 +287,15 @@ func (g *Guard) Insert(ctx context.Context, cat Catalog, spec InsertSpec) (*Stat
 		params = append(params, values...)
 	}
 	v := newVerdict(&Facts{})
+	v.masks = g.masks.text
+	if g.masks.on() {
+		if err := g.maskable(rel); err != nil {
+			return nil, err
+		}
+	}
 	v.addTarget(rel)
 	s := &Statement{class: Insert, sql: sql.String(), params: params, columns: columns, rows: len(spec.Rows)}
-	return s.finish(rel, v, nil, false), nil
+	return g.finish(s, rel, v, nil, false), nil
 }
 
 // condition parses `where` and settles what no condition means. What the agent wrote is never left
@@ -318,12 +324,13 @@ func (g *Guard) condition(where string, params []json.RawMessage, rel Relation, 
 func (v *verdict) addTarget(rel Relation) { v.add(Name{Schema: rel.Schema, Name: rel.Name}, rel) }
 
 // finish takes over what was judged: v of the whole text, where of the condition alone (nil for INSERT).
-func (s *Statement) finish(rel Relation, v, where *verdict, subselect bool) *Statement {
+func (g *Guard) finish(s *Statement, rel Relation, v, where *verdict, subselect bool) *Statement {
 	s.target = rel
 	s.relations = v.relations
 	s.volatile, s.facts = v.names(), v.sortedFacts()
 	s.closure = v.oids()
 	s.outside = v.outside
+	s.mask = g.maskView(v, nil)
 	if where != nil {
 		s.unstable, s.elsewhere = where.unstable, v.outside || subselect
 	}

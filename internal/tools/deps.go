@@ -54,6 +54,8 @@ type QueryResult struct {
 	Truncated bool
 	Shortened []string
 	Hint      string
+	// Masked names columns whose values are masked, with how: "email (hash)".
+	Masked []string
 }
 
 // Explained is Postgres' own plan as JSON, and the tables that it may name.

@@ -82,6 +82,7 @@ func renderOutcome(o writecore.Outcome) (json.RawMessage, error) {
 		BlastRadius  radiusReply `json:"blast_radius"`
 		DurationMS   float64     `json:"duration_ms"`
 		Rows         *[]plan.Row `json:"rows,omitempty"`
+		Masked       []string    `json:"masked,omitempty"`
 	}{
 		Status:       string(plan.Executed),
 		PlanToken:    o.Plan.Token,
@@ -91,7 +92,7 @@ func renderOutcome(o writecore.Outcome) (json.RawMessage, error) {
 	}
 	if o.Plan.Tool == "insert_rows" {
 		returned := some(o.Returned)
-		reply.Rows = &returned
+		reply.Rows, reply.Masked = &returned, maskedIn(returned)
 	}
 	out, err := plainJSON(reply)
 	if err != nil {

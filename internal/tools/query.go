@@ -129,6 +129,14 @@ func renderRows(r *QueryResult) (json.RawMessage, error) {
 		b.WriteByte('}')
 	}
 	fmt.Fprintf(&b, `],"row_count":%d,"truncated":%t`, len(r.Rows), r.Truncated)
+	if len(r.Masked) > 0 {
+		list, err := plainJSON(r.Masked)
+		if err != nil {
+			return nil, fmt.Errorf("rendering the masked columns: %w", err)
+		}
+		b.WriteString(`,"masked":`)
+		b.Write(list)
+	}
 	if hint := rowsHint(r); hint != "" {
 		text, err := plainJSON(hint)
 		if err != nil {
@@ -163,6 +171,9 @@ func rowsHint(r *QueryResult) string {
 		hints = append(hints, r.Hint)
 	} else if r.Truncated {
 		hints = append(hints, fmt.Sprintf("There are more rows than these %s. Aggregate or filter in SQL, or page by a key: WHERE id > $1 ORDER BY id.", grouped(int64(len(r.Rows)))))
+	}
+	if len(r.Masked) > 0 {
+		hints = append(hints, "The values of the columns in masked are hidden from you by the operator, and what stands in their place is no value of theirs. Such a column can be compared as column = $1 and tested with IS NULL.")
 	}
 	if len(r.Shortened) > 0 {
 		hints = append(hints, fmt.Sprintf("Long values were cut in: %s. Ask for a part with substr(column, from, length).", strings.Join(r.Shortened, ", ")))

@@ -19,6 +19,7 @@ type previewReply struct {
 	AffectedRows int64             `json:"affected_rows"`
 	SampleRows   []plan.Row        `json:"sample_rows"`
 	Changes      []plan.Change     `json:"changes"`
+	Masked       []string          `json:"masked,omitempty"`
 	Target       string            `json:"target"`
 	BlastRadius  radiusReply       `json:"blast_radius"`
 	Warnings     []plan.Warning    `json:"warnings"`
@@ -61,6 +62,7 @@ func (d Deps) renderPreview(r writecore.Reply, asks bool) (json.RawMessage, erro
 		AffectedRows: p.AffectedRows,
 		SampleRows:   some(p.SampleRows),
 		Changes:      some(p.Changes),
+		Masked:       maskedIn(p.SampleRows),
 		Target:       p.Target,
 		BlastRadius:  renderRadius(p.BlastRadius),
 		Warnings:     warnings(p),
@@ -78,6 +80,20 @@ func (d Deps) renderPreview(r writecore.Reply, asks bool) (json.RawMessage, erro
 		return nil, fmt.Errorf("rendering the preview: %w", err)
 	}
 	return out, nil
+}
+
+// maskedIn names the columns of which the agent sees masked values, sorted by where they stand.
+func maskedIn(rows []plan.Row) []string {
+	if len(rows) == 0 {
+		return nil
+	}
+	var out []string
+	for _, f := range rows[0] {
+		if f.Masked != nil {
+			out = append(out, f.Column)
+		}
+	}
+	return out
 }
 
 // message says in plain sentences what would happen, who decides, and what to do next.

@@ -22,6 +22,7 @@ const (
 	FactFunction = 'f' // Key is a bare name: every function (and type, since f(x) may be a cast) of that name that is not Postgres' own, in any schema
 	FactOperator = 'o' // Key is a symbol: every operator of it that is not Postgres' own, and its function
 	FactType     = 't' // Key is a bare name: every type of that name, and the functions a cast to it may run
+	FactMask     = 'm' // Key is an OID, a blank and the masks as JSON: which of that relation's columns are masked, as JSON (sql/version_mask.sql)
 	FactPath     = 'p' // Key is empty: the schemas in which unqualified names are looked up, and the casts that are not Postgres' own
 )
 
@@ -50,6 +51,8 @@ var (
 	versionType string
 	//go:embed sql/version_path.sql
 	versionPath string
+	//go:embed sql/version_mask.sql
+	versionMask string
 )
 
 // versions are the scalar queries behind Version, one per kind; {key} is the key in question. There is
@@ -63,6 +66,7 @@ var versions = []struct {
 	{FactOperator, versionOperator},
 	{FactType, versionType},
 	{FactPath, versionPath},
+	{FactMask, versionMask},
 }
 
 // RelationVersion is the SQL expression of a relation's Version, NULL where there is none, for a
@@ -70,6 +74,12 @@ var versions = []struct {
 // no name of one letter (those are in use).
 func RelationVersion(oid string) string {
 	return "(" + strings.ReplaceAll(versionRelation, "{key}", oid) + ")"
+}
+
+// MaskVersion is the SQL expression of a relation's FactMask, for a query that looks the relation up in the
+// same snapshot. oid is an SQL expression of type oid, masks one of type text.
+func MaskVersion(oid, masks string) string {
+	return "(" + strings.ReplaceAll(versionMask, "{key}", oid+"::pg_catalog.text || ' ' || "+masks+"::pg_catalog.text") + ")"
 }
 
 // branches are the cases for the kinds in use. Others are left out, since planning costs more than

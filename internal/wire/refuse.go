@@ -21,6 +21,8 @@ type RefuseOptions struct {
 	// HideValues leaves out what the server's sentence may repeat of rows: for statements that run with
 	// rights that are not the agent's. What the text itself holds at a known place stays.
 	HideValues bool
+	// Masks says that columns are masked: of the server's sentence only what cannot hold a value is kept.
+	Masks bool
 	// Hides tells of tables that are not shown; nil hides none. What names one because a foreign key of it
 	// refuses the change (the server names that table and the constraint) is said without the names.
 	Hides func(schema, table string) bool
@@ -38,7 +40,10 @@ func Refuse(e *ServerError, o RefuseOptions) *refusal.Error {
 		o.Fallback = refusal.QueryFailed
 	}
 	code, hint := o.Fallback, ""
-	if o.HideValues {
+	switch {
+	case o.Masks:
+		e = Masked(e)
+	case o.HideValues:
 		e = withoutValues(e)
 	}
 	message := sentence(e)

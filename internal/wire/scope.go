@@ -3,6 +3,7 @@ package wire
 import (
 	_ "embed"
 	"strconv"
+	"strings"
 )
 
 // Scope is what a read's functions may have read beyond the relations that its text names. The zero
@@ -16,10 +17,16 @@ type Scope struct {
 	// TableSchemas[i].Tables[i].
 	All                           bool
 	Schemas, TableSchemas, Tables []string
+	// Masks are the masks in force, as FactMask has them: a relation with a masked column, or that reads one,
+	// does not pass unless it is in the closure.
+	Masks string
 }
 
 //go:embed sql/witness_scope.sql
-var witnessScopeSQL string
+var witnessScopeText string
+
+var witnessScopeSQL, witnessMaskedSQL = strings.ReplaceAll(witnessScopeText, "{masked}", "false"),
+	strings.ReplaceAll(witnessScopeText, "{masked}", MaskVersion("c.oid", "$7")+" <> ''")
 
 // WitnessScope is [Witness] behind the run of a read, with Postgres' own relations passing and those of
 // scope too: an index and a TOAST table as the table they belong to, a partition also as its root. A
@@ -32,8 +39,12 @@ func WitnessScope(closure []uint32, scope Scope, mark string) Step {
 	if scope.Any {
 		return Step{SQL: "SELECT NULL"}
 	}
-	return Step{SQL: witnessScopeSQL, Params: [][]byte{
+	s := Step{SQL: witnessScopeSQL, Params: [][]byte{
 		OIDArray(closure), []byte(mark), strconv.AppendBool(nil, scope.All),
 		TextArray(scope.Schemas), TextArray(scope.TableSchemas), TextArray(scope.Tables),
 	}}
+	if scope.Masks != "" {
+		s.SQL, s.Params = witnessMaskedSQL, append(s.Params, []byte(scope.Masks))
+	}
+	return s
 }

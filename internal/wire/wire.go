@@ -34,6 +34,10 @@ type Segment []Step
 type Column struct {
 	Name string
 	OID  uint32 // pg_type.oid
+	// Table and Number are where the column comes from, if it is a column of a relation as it stands: pg_class.oid
+	// and attnum, 0 for a whole row. Both are 0 for everything else (manual, 55.7, RowDescription).
+	Table  uint32
+	Number int16
 }
 
 // Result is what one step gave back. Values are Postgres' text format, nil is SQL NULL.

@@ -83,7 +83,7 @@ func (w *TwoPhaseWrite) committedOrNot(ctx context.Context, s Session, ex *plan.
 	if reply.Err != nil {
 		w.undo(s)
 		ex.Fail()
-		return Outcome{}, wire.Refuse(reply.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: writeTimeout, Hides: w.hides})
+		return Outcome{}, wire.Refuse(reply.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: writeTimeout, Hides: w.hides, Masks: w.masking(ex)})
 	}
 	if c, ok := sc.Result(reply, "last"); ok && c.Tag == "COMMIT" && reply.TxStatus == 'I' {
 		return w.done(ctx, s, ex, t, started), nil

@@ -219,7 +219,7 @@ func (w *TwoPhaseWrite) commitPlan(ctx context.Context, req ExecuteRequest, ex *
 			again = nil // the caller left
 		}
 		if again != nil {
-			err = changedByOthers(again)
+			err = changedByOthers(wk.statement, again)
 		}
 		settleFailure(ex, err)
 		return Outcome{}, err

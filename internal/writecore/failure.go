@@ -71,7 +71,7 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 	if st.Class() == sqlguard.DDL {
 		switch r.Err.SQLState {
 		case "42501":
-			return w.notOwner(r.Err)
+			return w.notOwner(said(st, r.Err))
 		case "57014":
 			return refusal.New(refusal.StatementTimeout, fmt.Sprintf("The migration ran longer than %s allows and was stopped (SQLSTATE 57014). Nothing was changed.", sc.timeout),
 				"Do it in smaller steps that rewrite and scan nothing (NOT VALID and VALIDATE, a new column filled in batches), or ask the person who runs the server to raise that setting.")
@@ -79,14 +79,14 @@ func (w *TwoPhaseWrite) explainFailure(ctx context.Context, st *sqlguard.Stateme
 	}
 	if r.Err.SQLState == "25006" && ctx.Err() == nil && name != "run" {
 		return refusal.New(refusal.DatabaseUnavailable,
-			"What the writer's connection leads to can only be read now, as a standby can; nothing was changed ("+r.Err.Message+", SQLSTATE 25006).",
+			"What the writer's connection leads to can only be read now, as a standby can; nothing was changed ("+said(st, r.Err).Message+", SQLSTATE 25006).",
 			"After a failover call again in a moment; otherwise the operator should check database.writerConnectionString and the role's default_transaction_read_only.")
 	}
 	switch name {
 	case "begin", "open", "settings", "state", "baseline", "effects", "state after", "identity":
 		return fmt.Errorf("running the step %q: %w", name, r.Err)
 	}
-	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: sc.timeout, HideValues: st.Class() == sqlguard.DDL, Hides: w.hides})
+	return wire.Refuse(r.Err, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: sc.timeout, HideValues: st.Class() == sqlguard.DDL, Hides: w.hides, Masks: st.Masking()})
 }
 
 // hides tells of tables that neither allowlist names, whose names a foreign key's error must not tell. See

@@ -157,7 +157,7 @@ func (w *TwoPhaseWrite) compareMigration(p plan.Plan, sc *script, reply wire.Rep
 	if err := compareDefinitions(p, sc, reply); err != nil {
 		return err
 	}
-	now, err := w.migrationFacts(sc, reply)
+	now, err := w.migrationFacts(sc, reply, true) // nothing of it is shown
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	pv.RowsDigest = definitionsDigest(defs)
 	pv.SampleRows, pv.Changes = []plan.Row{}, []plan.Change{}
 	pv.Target = migrationTarget(st)
-	facts, err := w.migrationFacts(&sc, reply)
+	facts, err := w.migrationFacts(&sc, reply, st.Masking())
 	if err != nil {
 		return pv, false, err
 	}

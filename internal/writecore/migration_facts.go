@@ -41,7 +41,7 @@ var lockRank = map[string]int{
 }
 
 // migrationFacts reads what a migration did.
-func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts, error) {
+func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply, masking bool) (plan.Facts, error) {
 	f := plan.Facts{Locks: []plan.Lock{}, Rewrites: []string{}, Scans: []string{}, Drops: []plan.Drop{}, Lost: []plan.Lost{}, Unreadable: []string{}, Notices: []string{}, RowsLost: map[string]int64{}}
 	get := func(name string) wire.Result { r, _ := sc.Result(reply, name); return r }
 	before, after := relsOf(get("relations")), relsOf(get("relations after"))
@@ -92,6 +92,10 @@ func (w *TwoPhaseWrite) migrationFacts(sc *script, reply wire.Reply) (plan.Facts
 		}
 	}
 	for _, n := range reply.Notices {
+		if masking { // see wire.MaskedSentence; drops has the objects
+			f.Notices = append(f.Notices, wire.MaskedSentence(n.Message))
+			continue
+		}
 		f.Notices = append(f.Notices, n.Message)
 		for line := range strings.SplitSeq(n.Detail, "\n") {
 			if line != "" {

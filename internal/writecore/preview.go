@@ -112,7 +112,7 @@ func (w *TwoPhaseWrite) encode(ctx context.Context, s Codec, st *sqlguard.Statem
 	params, err := s.EncodeParams(ctx, st.SQL(), st.Params())
 	var se *wire.ServerError
 	if errors.As(err, &se) && !errors.Is(err, wire.ErrConnectionLost) {
-		return nil, wire.Refuse(se, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: writeTimeout})
+		return nil, wire.Refuse(se, wire.RefuseOptions{Fallback: refusal.WriteFailed, TimeoutSetting: writeTimeout, Masks: st.Masking()})
 	}
 	if err != nil {
 		return nil, lost(err)
@@ -207,7 +207,7 @@ func (w *TwoPhaseWrite) rehearse(ctx context.Context, s Session, st *sqlguard.St
 			return r, err
 		}
 		if try == maxTries {
-			return r, changedByOthers(again)
+			return r, changedByOthers(st, again)
 		}
 		if err := pause(ctx, try); err != nil {
 			return r, err

@@ -49,13 +49,14 @@ type shape struct {
 	columns []sqlguard.Column
 	old     []int
 	pairs   pairing
+	masks   masker // nil: nothing is masked
 }
 
 // shapeOf chooses the columns of the sample: all of names, and, where rows are paired, the old value of
 // each. A table too wide for that shows the old values of the key and of what the statement sets.
 func shapeOf(st *sqlguard.Statement, names []string, pairs pairing) shape {
 	t := st.Target()
-	sh := shape{pairs: pairs}
+	sh := shape{pairs: pairs, masks: maskerOf(st)}
 	for _, c := range t.Columns {
 		if slices.Contains(names, c.Name) {
 			sh.columns = append(sh.columns, c)

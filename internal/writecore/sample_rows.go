@@ -46,7 +46,7 @@ func fillSample(ctx context.Context, s Codec, st *sqlguard.Statement, r rowRun, 
 type sampleRow struct {
 	shape   shape
 	now     plan.Row
-	old     map[int]json.RawMessage
+	old     map[int]plan.Field
 	nowText []*string
 	oldText map[int]*string
 }
@@ -54,24 +54,24 @@ type sampleRow struct {
 // rowOf takes one row of a run apart; values and raw are the same row as JSON and as Postgres printed it.
 func rowOf(sh shape, values []json.RawMessage, raw [][]byte) sampleRow {
 	cuts := cutsOf(string(raw[len(raw)-1]))
-	out := sampleRow{shape: sh, old: map[int]json.RawMessage{}, oldText: map[int]*string{}}
-	take := func(label string, at int) (json.RawMessage, *string) {
+	out := sampleRow{shape: sh, old: map[int]plan.Field{}, oldText: map[int]*string{}}
+	take := func(i int, label string, at int) (plan.Field, *string) {
+		column := sh.columns[i].Name
 		if c, ok := cuts[label]; ok {
-			return c.shown(), &c.hash
+			return sh.field(column, c.shown(), &c.hash, true), &c.hash
 		}
 		if raw[at] == nil {
-			return values[at], nil
+			return sh.field(column, values[at], nil, false), nil
 		}
 		t := string(raw[at])
-		return values[at], &t
+		return sh.field(column, values[at], &t, false), &t
 	}
-	for i, c := range sh.columns {
-		v, t := take("n"+strconv.Itoa(i), 1+i)
-		out.now = append(out.now, plan.Field{Column: c.Name, Value: v})
-		out.nowText = append(out.nowText, t)
+	for i := range sh.columns {
+		f, t := take(i, "n"+strconv.Itoa(i), 1+i)
+		out.now, out.nowText = append(out.now, f), append(out.nowText, t)
 	}
 	for k, i := range sh.old {
-		out.old[i], out.oldText[i] = take("p"+strconv.Itoa(i), 1+len(sh.columns)+k)
+		out.old[i], out.oldText[i] = take(i, "p"+strconv.Itoa(i), 1+len(sh.columns)+k)
 	}
 	return out
 }
@@ -80,12 +80,12 @@ func rowOf(sh shape, values []json.RawMessage, raw [][]byte) sampleRow {
 func (r sampleRow) change(t sqlguard.Relation) plan.Change {
 	c := plan.Change{Key: plan.Row{}, Before: plan.Row{}, After: plan.Row{}}
 	for _, i := range keyPositions(t, r.shape.columns) {
-		c.Key = append(c.Key, plan.Field{Column: r.shape.columns[i].Name, Value: r.old[i]})
+		c.Key = append(c.Key, r.old[i])
 	}
 	for _, i := range r.shape.old {
 		a, b := r.oldText[i], r.nowText[i]
 		if (a == nil) != (b == nil) || (a != nil && *a != *b) {
-			c.Before = append(c.Before, plan.Field{Column: r.shape.columns[i].Name, Value: r.old[i]})
+			c.Before = append(c.Before, r.old[i])
 			c.After = append(c.After, r.now[i])
 		}
 	}

@@ -69,7 +69,8 @@ const (
 	rehearseTimeout = "migration.previewLockMs"
 )
 
-func changedByOthers(e *wire.ServerError) error {
+func changedByOthers(st *sqlguard.Statement, e *wire.ServerError) error {
+	e = said(st, e)
 	return refusal.New(refusal.WriteFailed,
 		"The rows are being changed by others right now: "+e.Message+" (SQLSTATE "+e.SQLState+"), three times in a row.",
 		"Wait a moment and preview again, or choose fewer rows.")

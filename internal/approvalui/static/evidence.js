@@ -92,20 +92,25 @@ export function fold(summary, make) {
   return d;
 }
 
+// masked marks a column of which only the person sees the values.
+function masked(yes) {
+  return yes && el('span', { class: 'dim' }, ' (masked for the agent)');
+}
+
 function gridTable(g, rows) {
   const last = g.columns.length - 1;
   return el('table', { class: 'rows' },
-    el('thead', null, el('tr', null, g.columns.map((c, i) => el('th', { scope: 'col', class: g.right[i] ? 'r' : i === last ? 'fill' : null }, outside(c))), g.right[last] && el('th', { class: 'fill' }, el('span', { class: 'vh' }, 'rest')))),
+    el('thead', null, el('tr', null, g.columns.map((c, i) => el('th', { scope: 'col', class: g.right[i] ? 'r' : i === last ? 'fill' : null }, outside(c), masked(g.masked[i]))), g.right[last] && el('th', { class: 'fill' }, el('span', { class: 'vh' }, 'rest')))),
     el('tbody', null, rows.map((r) => el('tr', null, r.map((v, i) => el('td', { class: g.right[i] ? 'r' : null }, cell(v))), g.right[last] && el('td')))));
 }
 
 function changeTable(g, rows) {
   const diff = g.columns.map((_, j) => rows.some((r) => r.pairs[j].diff));
-  const heads = g.keys.map((k) => el('th', { scope: 'col', class: 'r' }, outside(k)));
+  const heads = g.keys.map((k, i) => el('th', { scope: 'col', class: 'r' }, outside(k), masked(g.key_masked[i])));
   g.columns.forEach((c, j) => {
     const side = g.right[j] ? 'r' : null;
     const isLast = j === g.columns.length - 1 && !diff[j];
-    heads.push(el('th', { scope: 'col', class: side }, outside(c), ' before'), el('th', { class: 'arrow' }, el('span', { class: 'vh' }, 'becomes')),
+    heads.push(el('th', { scope: 'col', class: side }, outside(c), ' before', masked(g.masked[j])), el('th', { class: 'arrow' }, el('span', { class: 'vh' }, 'becomes')),
       el('th', { scope: 'col', class: isLast && !side ? 'fill' : side }, outside(c), ' after'));
     if (diff[j]) heads.push(el('th', { scope: 'col', class: j === g.columns.length - 1 ? 'fill' : null }, 'difference'));
   });

@@ -101,16 +101,19 @@ const (
 	WarnTriggerSwitched      = "TRIGGER_SWITCHED"
 )
 
-// Field is one column of a row, in the table's column order.
+// Field is one column of a row, in the table's column order. Masked is what the agent sees in place of the
+// value, nil where it sees the value.
 type Field struct {
 	Column string
 	Value  json.RawMessage
+	Masked json.RawMessage
 }
 
 // Row is an ordered row.
 type Row []Field
 
-// MarshalJSON renders an object whose keys keep the column order.
+// MarshalJSON renders an object whose keys keep the column order, as the agent sees it: a masked value never
+// becomes JSON by this way. See TestRowsAsJSONAreMasked.
 func (r Row) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
 	for i, f := range r {
@@ -122,6 +125,10 @@ func (r Row) MarshalJSON() ([]byte, error) {
 			return nil, err
 		}
 		out = append(append(out, k...), ':')
+		if f.Masked != nil {
+			out = append(out, f.Masked...)
+			continue
+		}
 		out = append(out, f.Value...)
 	}
 	return append(out, '}'), nil
