@@ -5,6 +5,7 @@ package mutants
 const (
 	core  = "./internal/writecore"
 	store = "./internal/writecore/plan"
+	asks  = "./internal/ask"
 	whole = "./tests"
 )
 
@@ -33,6 +34,13 @@ var faults = []fault{
 	{"S06", "no hard cap at the probe", "internal/writecore/build.go", "CASE WHEN pg_catalog.count(*) > %d THEN ('%scap'", "CASE WHEN pg_catalog.count(*) > %d AND false THEN ('%scap'", core, "TestS06TheCapCostsAProbe"},
 	{"S07", "who needs a person needs none", "internal/writecore/preview.go", "p, joined, err := w.o.Store.Create(pv, needs)", "p, joined, err := w.o.Store.Create(pv, false)", whole, "TestS07OnlyAPersonCanApprove"},
 	{"S07", "without a page nobody is needed", "internal/writecore/preview.go", "if needs && url == \"\" && (req.Reaches == nil || !req.Reaches(pv)) {", "needs = needs && url != \"\"\n\tif false {", core, "TestNoApprovalSurface"},
+	{"S07", "through the client: any value of approve is a yes", "internal/ask/answer.go", "case f.Name == \"approve\" && string(f.Value) == \"true\":", "case f.Name == \"approve\":", asks, "TestOnlyAYesIsAYes"},
+	{"S07", "through the client: the typed number is not compared", "internal/ask/answer.go", "case said.Typed != \"\" && !said.Accepts(typed):", "case false:", asks, "TestOnlyAYesIsAYes"},
+	{"S07", "through the client: whatever was sent off is a yes", "internal/ask/answer.go", "\tcase \"decline\":\n\t\treturn declined\n", "\tcase \"decline\":\n\t\treturn judgeForm(content, said)\n", whole, "TestElicitationOnlyAYesCommits"},
+	{"S07", "through the client: an answer counts after its time", "internal/ask/desk.go", "inTime = h.waits()\n\th.open = \"\"", "inTime = true\n\th.open = \"\"", asks, "TestAnAnswerCountsOnceAndInItsTime"},
+	{"S07", "through the client: the rows are not looked at again", "internal/ask/turn.go", "if err := t.d.o.Reviewer.Recheck(ctx, p.Token); err != nil {", "if err := t.d.o.Reviewer.Recheck(ctx, p.Token); false {", asks, "TestAYesLooksAtTheRowsAgain"},
+	{"S07", "through the client: the capability is not checked", "internal/mcpserver/elicit.go", "\tcase c == nil || version < firstElicitation:\n\t\treturn ask.Nothing\n", "\tcase c == nil || version < firstElicitation:\n\t\treturn ask.Form\n", whole, "TestElicitationCapability"},
+	{"S07", "through the client: what is the page's alone is asked", "internal/ask/desk.go", "return p.Facts != nil || p.Tool == \"run_migration\" || total(p) > d.o.PageOnlyAbove || len(p.BlastRadius.Unknown) > 0", "return len(p.BlastRadius.Unknown) > 0", whole, "TestElicitationPageOnly"},
 	{"S08", "a rejection changes nothing", "internal/writecore/plan/decide.go", "s.move(e, Rejected, EventRejected)", "_ = 0", whole, "TestS08ARejectionIsFinal"},
 	{"S08", "a rejection is not remembered", "internal/writecore/plan/ended.go", "\t\th.remember(p.Fingerprint, &d)\n", "", store, "TestEarlierRejection"},
 	{"S09", "a plan is not taken by who begins it", "internal/writecore/plan/execution.go", "if err := s.advance(e, Executing, EventExecuting, nil); err != nil {", "if err := error(nil); err != nil {", core, "TestS09ATokenWorksOnce"},
