@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -303,5 +304,33 @@ func TestElicitationRacesThePage(t *testing.T) {
 		rejected := page.status == http.StatusOK && strings.Contains(string(page.body), `"status":"rejected"`)
 		require.NotEqual(t, rejected, !got.isError, "page: %d %s; call: %s", page.status, page.body, got.text)
 		require.Equal(t, map[bool]int{true: 0, false: 1}[rejected], executedRows(t, db, p.Token))
+	}
+}
+
+// The client leaves, or the process is told to end, while a question is open: it ends in time and nothing
+// is approved. It has the machine to itself, since it measures the contract's two seconds.
+func TestElicitationOpenAtTheEnd(t *testing.T) {
+	for way, leave := range map[string]func(*asking){
+		"EOF":     func(s *asking) { s.closeIn() },
+		"SIGTERM": func(s *asking) { require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGTERM)) },
+	} {
+		for _, e := range []era{era2025b, era2026} {
+			t.Run(way+" "+string(e), func(t *testing.T) {
+				db := world(t)
+				s := askingOn(t, db, channelOf("both", time.Minute, nil), e, plainForms)
+				p := s.plans("delete_rows", deletes(1))
+				s.opens(p)
+				if e.modern() { // another call waits for its answer
+					s.begins("execute_plan", p.echo(), nil)
+					s.begins("query", args{"statement": "SELECT 1", "reason": "t"}, nil).reply().ok(t, nil)
+				}
+				before := snapshot(t, db)
+				leave(s)
+				s.awaitEnd(stopWithin)
+				require.Zero(t, s.exit)
+				require.Equal(t, before, snapshot(t, db))
+				require.Empty(t, decidedBy(t, db, p.Token))
+			})
+		}
 	}
 }
