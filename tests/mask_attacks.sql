@@ -201,3 +201,31 @@ SELECT pg_typeof(email) FROM app.users
 SELECT hashtext(email) FROM app.users
 SELECT jsonb_populate_record(u, '{}') FROM app.users u
 SELECT set_config('app.x', email, true) FROM app.users
+SELECT lower(contact) FROM app.v_own
+SELECT contact FROM app.v_over
+SELECT id FROM app.v_own ORDER BY contact
+SELECT GROUPING(email) FROM app.users GROUP BY email
+SELECT json_array(SELECT email FROM app.users)
+SELECT json_object('e': email) FROM app.users
+SELECT json_arrayagg(email) FROM app.users
+SELECT lag(email) OVER (ORDER BY id) FROM app.users
+SELECT email IS NULL, email IS JSON FROM app.users
+SELECT id FROM app.users WHERE email BETWEEN SYMMETRIC $1 AND $1
+SELECT id FROM app.users WHERE (SELECT email) = $1
+SELECT id FROM app.users WHERE ROW(email) = ROW($1)
+SELECT id FROM app.users WHERE email = $1 COLLATE "C"
+SELECT id FROM app.users WHERE (email = $1) = (pay > 1)
+SELECT id FROM app.users WHERE email = ANY ($1::text[])
+SELECT id FROM app.users WHERE NOT email > ALL (SELECT email FROM app.contacts)
+SELECT overlay(ssn placing 'x' from 1) FROM app.users
+SELECT position('4' in ssn) FROM app.users
+SELECT extract(epoch FROM pay::int * interval '1 s') FROM app.users
+SELECT trim(email) FROM app.users
+SELECT u.* IS NULL FROM app.users u
+SELECT (SELECT u.*) FROM app.users u
+SELECT x.email FROM app.users u, LATERAL (SELECT (u).*) x
+SELECT * FROM app.users u, LATERAL ROWS FROM (lower(u.email), upper(u.ssn)) x
+SELECT email FROM app.users WHERE id = 1 UNION ALL SELECT NULL
+(SELECT email FROM app.users) EXCEPT (SELECT 'x')
+WITH u AS MATERIALIZED (SELECT id, ssn FROM app.users) SELECT u.id FROM u WHERE ssn LIKE '9%'
+WITH RECURSIVE t(n, e) AS (SELECT 1, email FROM app.users UNION ALL SELECT n + 1, e FROM t WHERE n < 2) SELECT n FROM t ORDER BY e

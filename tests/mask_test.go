@@ -41,6 +41,7 @@ func maskConfig(extra map[string]any) options {
 		{"column": `app."Odd Users"."E-Mail"`, "as": "null"},
 		{"column": "app.broken.gone", "as": "null"},
 		{"column": "app.later.token", "as": "null"},
+		{"column": "app.v_own.contact", "as": "partial"},
 	}}
 	maps.Copy(cfg, extra)
 	return options{config: cfg}
@@ -160,6 +161,9 @@ func TestMaskedAnswers(t *testing.T) {
 		"SELECT badge FROM app.people":                                                                              {{"badge": nil}},
 		`SELECT "E-Mail" FROM app."Odd Users"`:                                                                      {{"E-Mail": nil}},
 		"SELECT * FROM app.v_names ORDER BY id LIMIT 1":                                                             {{"id": "1", "name": "Ann"}},
+		"SELECT contact FROM app.v_own ORDER BY id":                                                                 {{"contact": "p***"}, {"contact": "s***"}},
+		"SELECT o.contact, c.email FROM app.v_own o JOIN app.contacts c USING (id) WHERE id = 1":                    {{"contact": "p***", "email": "public@open.example"}},
+		"SELECT * FROM app.v_beside ORDER BY id LIMIT 1":                                                            {{"id": "1"}},
 		"SELECT attmissingval FROM pg_attribute WHERE attrelid = 'app.users'::regclass AND attnum = 1":              {{"attmissingval": nil}},
 	} {
 		got, err := json.Marshal(ask(text).Rows)
@@ -250,6 +254,8 @@ func TestMaskedWrites(t *testing.T) {
 		r := s.call("delete_rows", map[string]any{"table": table, "where": "id = 1", "reason": "a test"})
 		require.Equal(t, "MASKED_COLUMN", r.code)
 	}
+	s.call("update_rows", map[string]any{"table": "app.users", "set": map[string]any{"team": "green"}, "where": "email = $1", "params": []string{"nobody@open.example"}, "reason": "a test"}).ok(t, &p)
+	require.Zero(t, p.Affected)
 	// What triggers say of values is held back, whatever they say it as.
 	for _, note := range []string{"raise", "raise as check", "raise as type", "cast", "execute"} {
 		r := s.call("update_rows", map[string]any{"table": "app.contacts", "set": map[string]any{"note": note}, "where": "id = 1", "reason": "a test"})
