@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
@@ -62,8 +61,8 @@ func TestFieldC43AProxyForbidsBegin(t *testing.T) {
 				"execute_plan":    plan.echo(),
 			} {
 				r := s.call(tool, a)
-				assert.Equal(t, string(refusal.DatabaseUnavailable), r.code, tool)
-				assert.Contains(t, r.message, "transaction", tool)
+				require.Equal(t, string(refusal.DatabaseUnavailable), r.code, tool)
+				require.Contains(t, r.message, "transaction", tool)
 			}
 			// A function with its owner's rights, which only READ ONLY keeps from writing.
 			r := s.call("query", args{"statement": "SELECT app.boom()", "reason": "t"})

@@ -253,7 +253,7 @@ func (p *pgProxy) pump(c *link, from, to net.Conn, isFront bool) {
 		if alter != nil {
 			if other := alter(f, isFront); other != nil {
 				body = other
-				binary.BigEndian.PutUint32(head[1:], uint32(len(body)+4)) //nolint:gosec // a message of a test
+				binary.BigEndian.PutUint32(head[1:], uint32(len(body)+4))
 			}
 		}
 		if hook != nil && !held {
