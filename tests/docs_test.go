@@ -3,6 +3,7 @@ package tests
 import (
 	"encoding/json"
 	"go/ast"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -363,4 +364,28 @@ func TestDocsContents(t *testing.T) {
 		}
 	}
 	require.NotZero(t, at)
+}
+
+// The tests that the README's tables name exist, as the targets do (TestDocsMakeTargets).
+func TestDocsNamedTestsExist(t *testing.T) {
+	t.Parallel()
+	there := map[string]bool{}
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+			there[m[1]] = true
+		}
+		return err
+	}))
+	named := 0
+	for _, path := range []string{readme, reference, "CONTRIBUTING.md", "SECURITY.md"} {
+		for _, name := range regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(docText(t, path), -1) {
+			require.True(t, there[name], "%s names %s", path, name)
+			named++
+		}
+	}
+	require.Greater(t, named, 30)
 }

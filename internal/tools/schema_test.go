@@ -3,9 +3,11 @@ package tools_test
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
@@ -121,5 +123,68 @@ func TestSchemasAgreeWithTheDecoder(t *testing.T) {
 			require.NoError(t, err)
 			require.Error(t, s.Validate(doc), "%s %s", c.tool, c.arguments)
 		}
+	}
+}
+
+// What each of the big clients wants beside TestSchemasArePlain. OpenAI, functions: names of [a-zA-Z0-9_-] up to 64, at
+// most 5 levels of objects and 100 properties. Gemini, function declarations: names that begin with a letter or underscore,
+// enums of text only, no null as a default. Cursor: server and tool name together at most 60. VS Code: at most 128 tools.
+func TestToolsFitEveryClient(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`)
+	all := tools.All(tools.Deps{NothingWritable: true}) // the longest texts there are
+	require.LessOrEqual(t, len(all), 128)
+	seen := map[string]bool{}
+	for _, tool := range all {
+		require.Regexp(t, name, tool.Name)
+		require.LessOrEqual(t, len("sw-postgres-mcp")+1+len(tool.Name), 60, tool.Name)
+		require.False(t, seen[strings.ToLower(tool.Name)], "%s twice", tool.Name)
+		seen[strings.ToLower(tool.Name)] = true
+		require.LessOrEqual(t, len([]rune(tool.Title)), 64, tool.Name)
+		require.NotEmpty(t, tool.Title)
+		require.LessOrEqual(t, len([]rune(tool.Description)), 2000, tool.Name)
+		require.LessOrEqual(t, len(tool.Schema), 4096, "%s: some clients cut long schemas", tool.Name)
+		require.True(t, utf8.ValidString(tool.Description))
+		require.NotContains(t, tool.Description, "\x00")
+		require.NotRegexp(t, `\$(ref|defs|schema|id)`, string(tool.Schema), tool.Name)
+
+		properties, depth := 0, 0
+		var walk func(node any, level int)
+		walk = func(node any, level int) {
+			depth = max(depth, level)
+			m, _ := node.(map[string]any)
+			for key, v := range m {
+				switch key {
+				case "properties":
+					for property, p := range v.(map[string]any) {
+						properties++
+						require.Regexp(t, name, property, tool.Name)
+						walk(p, level+1)
+					}
+				case "items", "additionalProperties":
+					walk(v, level+1)
+				case "anyOf":
+					require.LessOrEqual(t, len(v.([]any)), 8, tool.Name)
+					for _, alternative := range v.([]any) {
+						walk(alternative, level)
+					}
+				case "enum":
+					for _, value := range v.([]any) {
+						require.IsType(t, "", value, tool.Name)
+						require.NotEmpty(t, value, tool.Name)
+					}
+					require.Equal(t, "string", m["type"], tool.Name)
+				case "required":
+					require.NotNil(t, v, tool.Name)
+				case "description":
+					require.LessOrEqual(t, len([]rune(v.(string))), 1024, tool.Name)
+				}
+			}
+		}
+		var root any
+		require.NoError(t, json.Unmarshal(tool.Schema, &root))
+		walk(root, 0)
+		require.LessOrEqual(t, properties, 100, tool.Name)
+		require.LessOrEqual(t, depth, 5, "%s: levels", tool.Name)
 	}
 }
