@@ -194,11 +194,18 @@ func TestElicitationPageOnly(t *testing.T) {
 	forChannels(t, func(t *testing.T, channel string, e era) {
 		db := world(t)
 		s := askingOn(t, db, channelOf(channel, 100*time.Millisecond, map[string]any{"approval": map[string]any{"pageOnlyAboveRows": 2}}), e, plainForms)
+		db.Exec(t, `CREATE TABLE app.emptied (id integer); CREATE TABLE app.empties (id integer PRIMARY KEY);
+			CREATE FUNCTION app.empty_it() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN TRUNCATE app.emptied; RETURN NEW; END $$;
+			CREATE TRIGGER empty_it AFTER INSERT ON app.empties FOR EACH ROW EXECUTE FUNCTION app.empty_it();
+			GRANT ALL ON app.empties TO writer; GRANT SELECT ON app.empties TO readonly`)
 		before := snapshot(t, db)
+		uncounted := s.plans("insert_rows", args{"table": "app.empties", "columns": []any{"id"}, "rows": []any{[]any{1}}, "reason": "t"})
+		require.True(t, uncounted.warned("RADIUS_UNKNOWN"), "%v", uncounted.Warnings)
 		for name, p := range map[string]preview{
-			"a migration":     s.plans("run_migration", args{"statement": "CREATE TABLE app.made_9 (id integer)", "reason": "t"}),
-			"too many rows":   s.plans("delete_rows", args{"table": "app.item", "where": "id <= 3", "reason": "t"}),
-			"too many in all": s.plans("insert_rows", args{"table": "app.lazy", "columns": []any{"id"}, "rows": []any{[]any{1}}, "reason": "t"}),
+			"an effect that is not counted": uncounted,
+			"a migration":                   s.plans("run_migration", args{"statement": "CREATE TABLE app.made_9 (id integer)", "reason": "t"}),
+			"too many rows":                 s.plans("delete_rows", args{"table": "app.item", "where": "id <= 3", "reason": "t"}),
+			"too many in all":               s.plans("insert_rows", args{"table": "app.lazy", "columns": []any{"id"}, "rows": []any{[]any{1}}, "reason": "t"}),
 		} {
 			require.NotContains(t, p.Message, "asked here", name)
 			s.unasked(p, nil).refused(t, refusal.AwaitingApproval)

@@ -5,7 +5,8 @@
 //   node driver.mjs PACKAGE MODE PROGRAM [ARGUMENT …]
 //
 // MODE is how version 2 agrees on a protocol (legacy or auto); version 1 has no choice. Beside MCP's own
-// parameters a request may carry "client": {timeout, keepAlive, progress}, the options of the call.
+// parameters a request may carry "client": {timeout, keepAlive, progress}, the options of the call. With
+// SW_TEST_ANSWER a person is at the client who gives that answer to every question (elicitation).
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
@@ -17,8 +18,16 @@ const { StdioClientTransport } = require(`${name}/${isV2 ? 'stdio' : 'client/std
 
 const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
 
-const peer = new Client({ name: 'tests', version: '1' }, { capabilities: {}, ...(isV2 && { versionNegotiation: { mode } }) });
+const person = process.env.SW_TEST_ANSWER;
+const peer = new Client({ name: 'tests', version: '1' }, { capabilities: person ? { elicitation: {} } : {}, ...(isV2 && { versionNegotiation: { mode } }) });
 peer.onerror = (error) => say({ method: 'client/error', params: { message: String(error) } });
+if (person) {
+  const asked = isV2 ? 'elicitation/create' : require(`${name}/types.js`).ElicitRequestSchema;
+  peer.setRequestHandler(asked, (request) => {
+    say({ method: 'client/asked', params: request.params });
+    return JSON.parse(person);
+  });
+}
 const transport = new StdioClientTransport({ command, args, env: process.env, stderr: 'inherit' });
 
 // Which version was agreed on: the answer to initialize, which version 1 keeps to itself.
