@@ -131,3 +131,55 @@ func TestManyRunOut(t *testing.T) {
 	asked := eval[int64](t, ctx, `performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/plans')).length`)
 	require.Less(t, asked, int64(60), "questions about single plans")
 }
+
+// nudged is a watcher that can be made to say that events were lost.
+type nudged struct {
+	*plan.Store
+	lost chan plan.Event
+}
+
+func (n *nudged) Subscribe() (<-chan plan.Event, func()) {
+	events, cancel := n.Store.Subscribe()
+	out := make(chan plan.Event)
+	done := make(chan struct{})
+	go func() {
+		for {
+			var e plan.Event
+			select {
+			case e = <-events:
+			case e = <-n.lost:
+			case <-done:
+				return
+			}
+			select {
+			case out <- e:
+			case <-done:
+				return
+			}
+		}
+	}()
+	return out, func() { close(done); cancel() }
+}
+
+// TestListAgainKeepsWholeCards: when events were lost the list is loaded again; a card that is whole keeps
+// what it shows, though the list is brief about it, and can be decided.
+func TestListAgainKeepsWholeCards(t *testing.T) {
+	n := &nudged{lost: make(chan plan.Event)}
+	b := setup(t, func(o *approvalui.Options, _ *plan.Options) { o.Watcher = n })
+	p := crowd(b, 40)[39]
+	ctx := b.browse()
+	watch(t, ctx, b)
+	do(t, ctx, chromedp.Navigate(b.page.SecretURL()))
+	until(t, ctx, `document.title === '(40) Approvals: shop' && document.querySelector('.state')?.textContent.includes('Live')`)
+	until(t, ctx, `document.querySelector('.index a[href="`+card(p)+`"]') !== null`)
+	eval[bool](t, ctx, `document.querySelector('.index a[href="`+card(p)+`"]').click() === undefined`)
+	until(t, ctx, `document.querySelector(`+quote(card(p)+" .agent")+`) !== null`)
+	n.lost <- plan.Event{Kind: "resync"}
+	until(t, ctx, `performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/plans?')).length === 2`)
+	late := b.add(dropColumn())
+	until(t, ctx, `document.title.startsWith('(41)') && document.querySelector(`+quote(card(late))+`) !== null`)
+	require.True(t, eval[bool](t, ctx, `document.querySelector(`+quote(card(p)+" .agent")+`) !== null`))
+	// Not a click at a place: the window's scrolling there builds neighbours, which makes all buttons wait.
+	until(t, ctx, `(() => { const b = document.querySelector(`+quote(yes(p))+`); if (b.getAttribute('aria-disabled') === 'true') return false; b.click(); return true; })()`)
+	b.wait(p, plan.Approved)
+}

@@ -59,7 +59,12 @@ func setup(t testing.TB, opts ...option) *bundle {
 	if r, ok := o.Reviewer.(slowList); ok {
 		store = r.Store
 	}
-	o.Watcher, o.Ledger = store, store
+	o.Ledger = store
+	if n, ok := o.Watcher.(*nudged); ok {
+		n.Store = store
+	} else {
+		o.Watcher = store
+	}
 	page, err := approvalui.New(o)
 	require.NoError(t, err)
 	require.NoError(t, page.Listen())

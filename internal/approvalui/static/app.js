@@ -7,7 +7,7 @@ import * as pin from './pin.js';
 import * as servers from './servers.js';
 import * as views from './views.js';
 import { empty, notify } from './idle.js';
-import { drawIndex, item as indexItem } from './index.js';
+import { drawIndex, item as indexItem, spread } from './index.js';
 
 const INERT = 800; // ms in which nothing can be pressed after something appeared or moved
 const body = document.body;
@@ -57,7 +57,7 @@ const app = {
   ready: () => performance.now() >= readyAt,
   person: () => who,
   say: (text) => { live.textContent = text; },
-  approve, reject, inert, complaint, whole,
+  approve, reject, inert, complaint: net.complaint, whole,
   dialogClosed: () => { box = null; inert(); },
 };
 
@@ -75,18 +75,6 @@ function inert() {
 }
 
 function refresh() { for (const c of cards.values()) c.refresh(); }
-
-// spread does something for each of a long list, in pieces that the person does not notice.
-function spread(list, step, done) {
-  let i = 0;
-  const piece = () => {
-    const until = performance.now() + (document.hidden ? 50 : 8);
-    while (i < list.length && performance.now() < until) step(list[i++]);
-    if (i < list.length) setTimeout(piece);
-    else done();
-  };
-  setTimeout(piece);
-}
 
 function listPath() { return `/api/plans?all=1&full=${AT_ONCE}`; }
 
@@ -177,7 +165,7 @@ function showAudit(failures) {
 function setPerson(n) {
   who = n;
   showPerson();
-  if (server.can_remember) { net.post('/api/name', { name: n }).catch((e) => { app.say(complaint(e)); }); return; }
+  if (server.can_remember) { net.post('/api/name', { name: n }).catch((e) => { app.say(net.complaint(e)); }); return; }
   try { localStorage.setItem('approvals.person', n); } catch { /* private window: for this page only */ }
 }
 
@@ -378,7 +366,7 @@ async function decide(card, typedPin) {
     if (typedPin !== undefined) sent.pin = typedPin;
     take((await net.post(`/api/plans/${c.plan_token}/approve`, sent)).plan);
   } catch (e) {
-    wrong = complaint(e);
+    wrong = net.complaint(e);
     card.note = typedPin === undefined ? wrong : ''; // the dialog says it
     if (e instanceof net.Refused) ask(c.plan_token);
   }
@@ -397,15 +385,10 @@ function reject(c, opener) {
       return '';
     } catch (e) {
       if (e instanceof net.Refused) ask(c.plan_token);
-      return complaint(e);
+      return net.complaint(e);
     }
   });
   box.plan = c.plan_token;
-}
-
-function complaint(e) {
-  if (e instanceof net.Refused) return e.message + (e.hint ? ' ' + e.hint : '');
-  return 'The server did not answer. Whether it got your decision shows when it is back.';
 }
 
 // ---------- the stream ----------
@@ -443,7 +426,9 @@ async function onEvent(event, data) {
       draw();
       for (const c of cards.values()) c.tick();
       refresh();
-    } catch { /* the stream ends too, and the loop tries again */ }
+    } catch (e) {
+      if (!(e instanceof net.Gone || e instanceof net.Refused)) throw e; // else the stream ends too, and the loop tries again
+    }
   } else if (event === 'plan' && data.plan) {
     showAudit(data.audit_failures);
     take(data.plan);

@@ -91,3 +91,15 @@ export function drawIndex(nav, open, inert, first = Infinity) {
   nav.scrollTop = top;
   if (focus && focus.isConnected && focus !== document.activeElement) focus.focus({ preventScroll: true }); // it was moved
 }
+
+// spread does something for each of a long list, in pieces that the person does not notice.
+export function spread(list, step, done) {
+  let i = 0;
+  const piece = () => {
+    const until = performance.now() + (document.hidden ? 50 : 8);
+    while (i < list.length && performance.now() < until) step(list[i++]);
+    if (i < list.length) setTimeout(piece);
+    else done();
+  };
+  setTimeout(piece);
+}

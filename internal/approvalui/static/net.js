@@ -18,6 +18,12 @@ export class Refused extends Error {
 
 export class Gone extends Error {}
 
+// complaint is what went wrong, for a person.
+export function complaint(e) {
+  if (e instanceof Refused) return e.message + (e.hint ? ' ' + e.hint : '');
+  return 'The server did not answer. Whether it got your decision shows when it is back.';
+}
+
 export function useSecret(s) { secret = s; }
 export function useServer(server) { key = server.key; port = server.port; }
 
