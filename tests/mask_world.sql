@@ -38,11 +38,11 @@ CREATE FUNCTION app.row_of(bigint) RETURNS app.users LANGUAGE sql STABLE AS 'SEL
 CREATE MATERIALIZED VIEW app.m_function AS SELECT app.mail_of(1) AS mail;
 CREATE FUNCTION app.tell() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NEW.note = 'raise' THEN RAISE EXCEPTION 'the mail is %', (SELECT email FROM app.users WHERE id = 1); END IF;
-  IF NEW.note = 'raise as check' THEN RAISE EXCEPTION 'the mail is %', (SELECT email FROM app.users WHERE id = 1) USING ERRCODE = '23514'; END IF;
-  IF NEW.note = 'raise as type' THEN RAISE EXCEPTION 'invalid input syntax for type integer: %', (SELECT email FROM app.users WHERE id = 1) USING ERRCODE = '22P02'; END IF;
-  IF NEW.note = 'cast' THEN PERFORM (SELECT email FROM app.users WHERE id = 1)::int; END IF;
-  IF NEW.note = 'execute' THEN EXECUTE 'SELECT ' || (SELECT email FROM app.users WHERE id = 1); END IF;
+  IF NEW.note = 'raise' THEN RAISE EXCEPTION 'the mail is %', (SELECT email FROM app.users WHERE id = 2); END IF;
+  IF NEW.note = 'raise as check' THEN RAISE EXCEPTION 'the mail is %', (SELECT email FROM app.users WHERE id = 2) USING ERRCODE = '23514'; END IF;
+  IF NEW.note = 'raise as type' THEN RAISE EXCEPTION 'invalid input syntax for type integer: %', (SELECT email FROM app.users WHERE id = 2) USING ERRCODE = '22P02'; END IF;
+  IF NEW.note = 'cast' THEN PERFORM (SELECT email FROM app.users WHERE id = 2)::int; END IF;
+  IF NEW.note = 'execute' THEN EXECUTE 'SELECT ' || (SELECT email FROM app.users WHERE id = 2); END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER tell BEFORE UPDATE ON app.contacts FOR EACH ROW EXECUTE FUNCTION app.tell();
