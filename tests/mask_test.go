@@ -22,9 +22,10 @@ var (
 	maskMigrations string
 )
 
-// maskSecrets are parts of the masked values of mask_world.sql that stand nowhere else.
+// maskSecrets are parts of the masked values of mask_world.sql that stand nowhere else. A few digits alone are
+// none: times and durations have them too.
 var maskSecrets = []string{
-	"zebedee", "quartz", "hidden-mail", "987-65", "65-4321", "4321", "5550199", "171 555", "91234", "234.56", "vortex",
+	"zebedee", "quartz", "hidden-mail", "987-65", "65-4321", "171 555", "91234.56", "vortex",
 	"4321-56-789", "7a65626564", // the number backwards, and the address in hex
 }
 
