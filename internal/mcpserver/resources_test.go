@@ -179,7 +179,7 @@ func (w waiting) Read(context.Context, string) (json.RawMessage, error) {
 // A flood of reads is refused at once, and tools still answer.
 func TestS21TooManyResources(t *testing.T) {
 	t.Parallel()
-	w := waiting{started: make(chan struct{}), release: make(chan struct{})}
+	w := waiting{started: make(chan struct{}, 64), release: make(chan struct{})}
 	s := withResources(&buffer{}, w)
 	read := json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"postgres://schema/app/a"}}`)
 	done := make(chan error, 32)
@@ -187,7 +187,15 @@ func TestS21TooManyResources(t *testing.T) {
 		go func() { _, err := s.Handle(t.Context(), read); done <- err }()
 		<-w.started
 	}
-	require.Contains(t, ask(t, s, "resources/read", `{"uri":"postgres://schema/app/a"}`), "TOO_BUSY")
+	more := make(chan string, 1)
+	go func() { out, _ := s.Handle(t.Context(), read); more <- string(out) }()
+	select {
+	case out := <-more:
+		require.Contains(t, out, "TOO_BUSY")
+	case <-w.started:
+		close(w.release)
+		t.Fatal("one more is read")
+	}
 	require.Contains(t, ask(t, s, "tools/call", `{"name":"echo","arguments":{}}`), `"content"`)
 	close(w.release)
 	for range 32 {
