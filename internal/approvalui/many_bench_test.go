@@ -3,10 +3,8 @@
 package approvalui_test
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -103,29 +101,8 @@ func TestBenchThousandPlans(t *testing.T) {
 	fmt.Printf("             load %s", load)
 }
 
-// TestBenchHundredStreams: what a hundred open pages cost, their clients (in this process too) included.
+// TestBenchHundredStreams: what a hundred open pages cost, their clients included.
 func TestBenchHundredStreams(t *testing.T) {
-	b := setup(t)
-	memory := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapInuse + m.StackInuse
-	}
-	before := memory()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	got := make(chan string, 1000)
-	for range 100 {
-		listen(t, b, ctx, got)
-	}
-	for range 100 {
-		require.Equal(t, "hello", <-got)
-	}
-	began := time.Now()
-	b.add(cascade())
-	for range 100 {
-		require.Equal(t, "plan", <-got)
-	}
-	fmt.Printf("  100 event streams with their clients: %.1f MB; a plan reaches all of them in %.1f ms\n", float64(max(int64(memory())-int64(before), 0))/1e6, time.Since(began).Seconds()*1e3)
+	used, told := hundredStreams(t, setup(t))
+	fmt.Printf("  100 event streams with their clients: %.1f MB; a plan reaches all of them in %.1f ms\n", float64(used)/1e6, told.Seconds()*1e3)
 }
