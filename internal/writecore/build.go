@@ -61,6 +61,18 @@ func (sc *script) begin(repeatable bool) {
 	sc.Add("open", step("RELEASE SAVEPOINT sw_open"))
 }
 
+// lockFirst takes the statement's own lock on the target before the transaction has its snapshot, which SET
+// and LOCK do not take (manual, LOCK, Description): what an open ALTER TABLE or CREATE TRIGGER is waited for
+// commits is then in the snapshot, and with it in what is compared. See TestS04DefinitionsUnderASnapshot.
+func lockFirst(sc *script, t sqlguard.Relation, lock time.Duration) {
+	only := "ONLY " // those of its partitions that are written to are locked by the statement
+	if t.Kind == 'v' {
+		only = ""
+	}
+	sc.Add("open", step("SET LOCAL lock_timeout = "+strconv.FormatInt(lock.Milliseconds(), 10)))
+	sc.Add("target", step("LOCK TABLE "+only+sqlguard.QuoteName(t.Schema, t.Name)+" IN ROW EXCLUSIVE MODE"))
+}
+
 // settings bounds the transaction, fixes the output formats, and fails with m where the connection is
 // not what was checked.
 func settings(s Server, statement, lock time.Duration, m string) wire.Step {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -268,10 +270,26 @@ type trial struct {
 // try runs the first flush: lock the token, take the rows, run the stored statement, compare. On any
 // error the transaction is rolled back before it returns; again is set when it may simply be retried.
 func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *work, params [][]byte) (*trial, *wire.ServerError, error) {
+	t, again, err := w.tryWith(ctx, s, p, wk, params, wk.repeatable)
+	if errors.Is(err, errCannotLock) {
+		return w.tryWith(ctx, s, p, wk, params, false)
+	}
+	return t, again, err
+}
+
+// errCannotLock: the role may write the target and not LOCK it, since it may write some columns only, or
+// since its owner may not write all that a view reads.
+var errCannotLock = errors.New("the target cannot be locked before the snapshot")
+
+// tryWith is try; with first, the target is locked before the transaction has its snapshot.
+func (w *TwoPhaseWrite) tryWith(ctx context.Context, s Session, p plan.Plan, wk *work, params [][]byte, first bool) (*trial, *wire.ServerError, error) {
 	st := wk.statement
 	m := wire.NewMark()
 	sc := script{timeout: writeTimeout}
 	sc.begin(wk.repeatable)
+	if first {
+		lockFirst(&sc, st.Target(), w.o.LockTimeout)
+	}
 	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	sc.Add("durable", step("SELECT pg_catalog.set_config('synchronous_commit', 'on', true) WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"))
 	sc.Add("lock", tokenKey(p.Token))
@@ -283,6 +301,9 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 	}
 	if reply.Err != nil {
 		w.undo(s)
+		if first && reply.Err.SQLState == "42501" && sc.Failed(reply) == "target" {
+			return nil, nil, errCannotLock
+		}
 		if retryable(reply.Err) {
 			return nil, reply.Err, errTryAgain
 		}
@@ -326,8 +347,18 @@ func (w *TwoPhaseWrite) runSteps(sc *script, s Session, p plan.Plan, wk *work, p
 	}
 	runDeferred(sc)
 	sc.Add("effects", step(effectsSQL))
+	if f := functionsOf(st); len(f) > 0 {
+		sc.Add("facts", wire.AssertFacts(f, m)) // no lock keeps a function as it is while rows are waited for
+	}
 	sc.Add("state after", step(stateSQL))
 	return sh
+}
+
+// functionsOf are the facts about what the text itself may call. See TestS04AFunctionIsReplacedMeanwhile.
+func functionsOf(st *sqlguard.Statement) []wire.Fact {
+	return slices.DeleteFunc(slices.Clone(st.Facts()), func(f wire.Fact) bool {
+		return f.Kind != wire.FactFunction && f.Kind != wire.FactOperator && f.Kind != wire.FactType
+	})
 }
 
 // returnedColumns are what an executed INSERT gives back: the key, and what the database filled in.

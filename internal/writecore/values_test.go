@@ -3,6 +3,7 @@ package writecore_test
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
@@ -31,7 +32,7 @@ const madeSQL = `CREATE FUNCTION twice(v int) RETURNS int LANGUAGE sql IMMUTABLE
 	CREATE TRIGGER through INSTEAD OF UPDATE ON odd FOR EACH ROW EXECUTE FUNCTION through();
 	CREATE TABLE part (id int, v int DEFAULT 1) PARTITION BY RANGE (id); CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10);
 	CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (10) TO (20); INSERT INTO part VALUES (1), (11);
-	ALTER TABLE t OWNER TO migrator;`
+	ALTER TABLE t OWNER TO migrator; ALTER FUNCTION stamps OWNER TO migrator;`
 
 // TestS04TheValuesAreMadeAsApproved: rows and counts stay the same, but what makes the new values is another
 // thing than at the preview. Whatever it is, execute stops and names it, and so does the page's check.
@@ -130,5 +131,98 @@ func TestUnrelatedChangesStopNothing(t *testing.T) {
 		require.NoError(t, b.core.Recheck(b.ctx, r.Plan.Token))
 		_, err = b.execute(r)
 		require.NoError(t, err)
+	}
+}
+
+// during runs execute while the owner has an open transaction in which sql was run, and commits that once
+// execute waits for it.
+func (b *bundle) during(r writecore.Reply, sql string) error {
+	b.t.Helper()
+	c, err := pgconn.Connect(b.ctx, b.db.Super)
+	require.NoError(b.t, err)
+	defer func() { _ = c.Close(b.ctx) }()
+	_, err = c.Exec(b.ctx, "SET ROLE migrator; SET search_path = app; BEGIN; "+sql).ReadAll()
+	require.NoError(b.t, err)
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.execute(r)
+		done <- err
+	}()
+	b.waits()
+	_, err = c.Exec(b.ctx, "COMMIT").ReadAll()
+	require.NoError(b.t, err)
+	return <-done
+}
+
+// TestS04DefinitionsUnderASnapshot: where execute runs on one snapshot, what an open transaction changes in the
+// target's definition, or in a function that it runs, is seen though it commits while execute waits for it.
+func TestS04DefinitionsUnderASnapshot(t *testing.T) {
+	t.Parallel()
+	elsewhere := func(b *bundle) (writecore.Reply, error) {
+		return b.update("app.t", setV("5"), nil, "id IN (SELECT 1 FROM app.child)")
+	}
+	view := func(b *bundle) (writecore.Reply, error) { return b.update("app.shown", setV("5"), nil, "id = 1") }
+	const stamps = "CREATE OR REPLACE FUNCTION app.stamps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.note := 'c'; RETURN NEW; END $$"
+	const columns = "REVOKE INSERT, UPDATE, DELETE ON app.t FROM writer; GRANT UPDATE (v) ON app.t TO writer; "
+	for name, c := range map[string]struct {
+		before  string
+		preview func(*bundle) (writecore.Reply, error)
+		change  string
+		want    string
+	}{
+		"a trigger is disabled":      {"", elsewhere, "ALTER TABLE t DISABLE TRIGGER stamps", "the triggers of app.t"},
+		"a trigger is added":         {"", elsewhere, "CREATE TRIGGER z BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION other()", "the triggers of app.t"},
+		"a generated column":         {"", elsewhere, "ALTER TABLE t DROP d; ALTER TABLE t ADD d int GENERATED ALWAYS AS (v + 2) STORED", ""},
+		"below a view":               {"", view, "ALTER TABLE t DISABLE TRIGGER stamps", "the triggers of app.t"},
+		"a function, and its table":  {"", elsewhere, stamps + "; LOCK TABLE t", "the triggers of app.t"},
+		"a function, and its row":    {"", elsewhere, stamps + "; LOCK TABLE log", "the triggers of app.t"},
+		"a function (a column only)": {columns, elsewhere, stamps + "; LOCK TABLE t", "the triggers of app.t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, madeSQL+c.before)
+			r, err := c.preview(b)
+			require.NoError(t, err)
+			if r.Plan.State == plan.AwaitingApproval {
+				b.approve(r)
+			}
+			was := b.one("SELECT string_agg(concat(id, v, note), ' ' ORDER BY id) FROM app.t")
+			require.Contains(t, requireCode(t, b.during(r, c.change), refusal.RowsetChanged), c.want)
+			require.Equal(t, was, b.one("SELECT string_agg(concat(id, v, note), ' ' ORDER BY id) FROM app.t"))
+			again, err := c.preview(b)
+			require.NoError(t, err)
+			if again.Plan.State == plan.AwaitingApproval {
+				b.approve(again)
+			}
+			_, err = b.execute(again)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestS04AFunctionIsReplacedMeanwhile: a function that the text itself calls is replaced by somebody who holds
+// the rows, or the table, while execute waits for them.
+func TestS04AFunctionIsReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ change, want string }{
+		"its body":            {"CREATE OR REPLACE FUNCTION twice(v int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT v * 3'", "the function twice"},
+		"a default of it":     {"CREATE OR REPLACE FUNCTION plus(v int, w int DEFAULT 2) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT v + w'", "the function plus"},
+		"that of an operator": {"CREATE OR REPLACE FUNCTION opp(v int, w int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT v - w'", "the operator"},
+	} {
+		for _, rows := range []string{"SELECT FROM t WHERE id = 1 FOR UPDATE", "LOCK TABLE t"} {
+			t.Run(name+", "+rows, func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, madeSQL+`CREATE FUNCTION plus(v int, w int DEFAULT 1) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT v + w';
+					CREATE FUNCTION opp(v int, w int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT v + w'; CREATE OPERATOR app.#+ (FUNCTION = opp, LEFTARG = int, RIGHTARG = int);
+					ALTER FUNCTION twice OWNER TO migrator; ALTER FUNCTION plus OWNER TO migrator; ALTER FUNCTION opp OWNER TO migrator;`)
+				r, err := b.update("app.t", nil, []sqlguard.SetExpr{{Column: "v", Expr: "app.twice(app.plus(v)) OPERATOR(app.#+) 1"}}, "id = 1")
+				require.NoError(t, err)
+				if r.Plan.State == plan.AwaitingApproval {
+					b.approve(r)
+				}
+				require.Contains(t, requireCode(t, b.during(r, c.change+"; "+rows), refusal.RowsetChanged), c.want)
+				require.Equal(t, "0", b.one("SELECT v FROM app.t WHERE id = 1"))
+			})
+		}
 	}
 }

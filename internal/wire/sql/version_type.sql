@@ -15,7 +15,8 @@ WITH RECURSIVE part AS ( -- the types of that name, and what they are made of
   WHERE e.oid >= 16384
 )
 SELECT pg_catalog.hashtextextended(pg_catalog.string_agg(pg_catalog.concat_ws(' ', t.oid, t.typnamespace, t.typtype, t.typbasetype, t.typelem, t.typinput::pg_catalog.oid,
-  (SELECT pg_catalog.string_agg((SELECT pg_catalog.concat_ws(' ', x.oid, x.pronamespace, x.proname, x.provolatile)
+  (SELECT pg_catalog.string_agg((SELECT pg_catalog.concat_ws(' ', x.oid, x.pronamespace, x.proname, x.provolatile, x.prosqlbody,
+                                    CASE WHEN x.oid >= 16384 AND x.prosqlbody IS NULL THEN pg_catalog.pg_get_functiondef(x.oid) END)
                                  FROM pg_catalog.pg_proc x WHERE x.oid = f.oid), ',' ORDER BY f.oid)
    FROM (SELECT t.typinput::pg_catalog.oid
          UNION ALL SELECT k.castfunc FROM pg_catalog.pg_cast k WHERE k.casttarget = t.oid
