@@ -15,13 +15,19 @@ WITH page AS MATERIALIZED (
     ORDER BY p.id LIMIT 1
   ) AS f ON true
   WHERE ($1::bigint IS NULL OR l.id < $1)
-    AND ($3::text IS NULL OR l.tool = $3
-         OR l.plan_token IN (SELECT p.plan_token FROM mcp_audit.log AS p
-                             WHERE p.tool = $3 AND p.status IN ('previewed', 'awaiting_approval') AND p.plan_token IS NOT NULL))
     AND ($4::text IS NULL OR l.status = $4)
     AND ($6::bigint IS NULL OR l.ts >= to_timestamp($6 / 1000.0))
     AND ($7::bigint IS NULL OR l.ts < to_timestamp($7 / 1000.0))
     AND CASE -- in this order: whether there is a later event is asked only of what matches
+      WHEN $3::text IS NOT NULL AND l.tool <> $3 AND NOT coalesce(CASE
+        WHEN $5::text IS NULL AND $7::bigint IS NULL AND $8::text IS NULL
+          AND (SELECT count(*) FROM (SELECT p.tool FROM mcp_audit.log AS p WHERE $1::bigint IS NULL OR p.id < $1 ORDER BY p.id DESC LIMIT 2000) AS n
+               WHERE n.tool = $3) >= $9::bigint
+        THEN (SELECT true FROM mcp_audit.log AS p -- it is common where we look: one by one, since a page is soon full
+              WHERE p.tool = $3 AND p.plan_token = l.plan_token AND p.status IN ('previewed', 'awaiting_approval') LIMIT 1)
+        ELSE l.plan_token IN (SELECT p.plan_token FROM mcp_audit.log AS p -- else all plans of the tool, once
+                              WHERE p.tool = $3 AND p.status IN ('previewed', 'awaiting_approval') AND p.plan_token IS NOT NULL) END, false)
+      THEN false
       WHEN $5::text IS NOT NULL AND NOT CASE WHEN octet_length($5) = length($5)
         THEN strpos(lower(concat_ws(E'\n', l.statement, f.statement, coalesce(l.blast_radius, f.blast_radius) -> 'tables') COLLATE "C"), lower($5 COLLATE "C")) > 0
         ELSE strpos(lower(concat_ws(E'\n', l.statement, f.statement, coalesce(l.blast_radius, f.blast_radius) -> 'tables')), lower($5)) > 0 END

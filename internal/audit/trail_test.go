@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,37 @@ func TestTrailPages(t *testing.T) {
 	require.Equal(t, []int{100, 100, 50}, sizes, "never more than %d at once", audit.MaxPage)
 }
 
+// TestTrailByToolEitherWay: the plans of a tool are looked at one by one where a page is soon full, else put
+// together once; what is found is the same, whatever the size of a page decides.
+func TestTrailByToolEitherWay(t *testing.T) {
+	t.Parallel()
+	tr, log, _ := trail(t)
+	for i := range 6 {
+		events := life(fmt.Sprint("plan ", i), "public.t")
+		if i%2 == 1 {
+			events[0].Tool, events[2].Tool = "update_rows", "update_rows"
+		}
+		record(t, log, events...)
+		record(t, log, audit.Event{Tool: "query", Status: audit.Failed, ErrorCode: "X"})
+	}
+	for _, f := range []audit.Filter{{Tool: "update_rows"}, {Tool: "update_rows", Plans: true}, {Tool: "delete_rows", Status: "approved"}, {Tool: "approve_plan"}, {Tool: "query"}, {Tool: "none"}} {
+		f.Limit = 100 // more than there are
+		whole, _, err := tr.Search(t.Context(), f)
+		require.NoError(t, err)
+		var paged []audit.Row
+		for f.Limit = 1; ; f.Before = paged[len(paged)-1].ID {
+			rows, more, err := tr.Search(t.Context(), f)
+			require.NoError(t, err)
+			paged = append(paged, rows...)
+			if !more {
+				break
+			}
+		}
+		require.Equal(t, found(whole), found(paged), "%+v", f)
+		require.Equal(t, f.Tool == "none", len(whole) == 0)
+	}
+}
+
 // TestTrailOfOnePlan: everything of one plan, in order.
 func TestTrailOfOnePlan(t *testing.T) {
 	t.Parallel()
@@ -210,12 +242,13 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	pg.Exec(t, "VACUUM ANALYZE mcp_audit.log")
 	sql, err := os.ReadFile("search.sql")
 	require.NoError(t, err)
+	explain := "EXPLAIN "
 	plan := func(args ...string) (out string) {
 		text := string(sql)
 		for i := 9; i > 0; i-- {
 			text = strings.ReplaceAll(text, fmt.Sprintf("$%d", i), args[i-1])
 		}
-		for _, r := range pg.Query(t, "EXPLAIN "+text) {
+		for _, r := range pg.Query(t, explain+text) {
 			out += r[0] + "\n"
 		}
 		require.NotContains(t, out, "Seq Scan on log l")
@@ -225,6 +258,14 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	require.Contains(t, plan("NULL", "true", "NULL", "NULL", "NULL", "NULL", "1767225600000", "NULL", "26"), "log_by_time")
 	require.Contains(t, plan("NULL", "true", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "26"), "log_pkey")
 	require.Contains(t, plan("NULL", "true", "'run_migration'", "NULL", "NULL", "NULL", "NULL", "NULL", "26"), "log_by_tool")
+
+	// Of a common tool not all plans are put together first.
+	pg.Exec(t, "INSERT INTO mcp_audit.log (tool, status, plan_token, approved_by) SELECT 'approve_plan', 'approved', 't' || i, 'Ada' FROM generate_series(29000, 30000) AS i; ANALYZE mcp_audit.log")
+	once := regexp.MustCompile(`\(never executed\)\n[^\n]*plan_token IS NOT NULL`)
+	explain = "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "
+	common := plan("NULL", "false", "'delete_rows'", "NULL", "NULL", "NULL", "NULL", "NULL", "26")
+	require.Regexp(t, once, common)
+	require.NotRegexp(t, once, plan("NULL", "false", "'run_migration'", "NULL", "NULL", "NULL", "NULL", "NULL", "26"))
 }
 
 // TestTrailQuotesTheRole: the grants that are suggested can be run as they stand, whatever the role's name.
