@@ -83,6 +83,8 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 --   GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA app TO writer;
 --   GRANT USAGE ON ALL SEQUENCES IN SCHEMA app TO writer;
 --   ALTER TABLE app.t OWNER TO migrator;      -- only those that run_migration may change
+-- Who owned a schema or a table before loses its rights on it, and on the sequences of its serial columns:
+-- grant that role anew what the application needs (USAGE on schema and sequences, its rights on the table).
 ALTER SCHEMA public OWNER TO migrator;
 
 -- Names in public can be looked up. It gives no right to any table.

@@ -10,7 +10,7 @@ import (
 )
 
 // MigrationForm is one line of what run_migration takes and refuses. The guard decides by the same lines
-// that the README prints: see TestMigrationFormsAreInTheReadme and, for nothing being left out,
+// that docs/reference.md prints: see TestMigrationFormsAreInTheReference and, for nothing being left out,
 // TestEveryStatementHasAForm.
 type MigrationForm struct {
 	// Statement names the form as the manual does.
@@ -44,7 +44,7 @@ func form(nodes, statement, write, read string) takenForm {
 	return takenForm{MigrationForm: MigrationForm{Statement: statement, Write: write, Read: read}, nodes: nodes}
 }
 
-// takenForms are the forms that are taken, in the order of the README.
+// takenForms are the forms that are taken, in the order of docs/reference.md.
 var takenForms = []takenForm{
 	form("create_stmt", "CREATE TABLE, also LIKE, INHERITS, PARTITION OF, OF", "the new table; parents; sequences of its defaults and identity columns", "REFERENCES, LIKE"),
 	form("create_table_as_stmt", "CREATE TABLE AS, CREATE MATERIALIZED VIEW", "the new table or view", "what its query reads"),
@@ -97,7 +97,7 @@ var (
 	}
 )
 
-// refusedForms are the forms that are not taken, in the order of the README.
+// refusedForms are the forms that are not taken, in the order of docs/reference.md.
 var refusedForms = []refusedForm{
 	formMulti, formConcurrently, formTablespace, formTemporary,
 	{

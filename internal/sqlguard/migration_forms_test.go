@@ -13,23 +13,23 @@ import (
 	"github.com/jpka/sw-postgres-mcp/internal/refusal"
 )
 
-var update = flag.Bool("update", false, "write the migration forms into README.md anew")
+var update = flag.Bool("update", false, "write the migration forms into docs/reference.md anew")
 
-// The README's tables of migration forms are what the guard decides by. go test ./internal/sqlguard -run
-// TestMigrationFormsAreInTheReadme -update writes them anew.
-func TestMigrationFormsAreInTheReadme(t *testing.T) {
+// The tables of migration forms in docs/reference.md are what the guard decides by. go test ./internal/sqlguard -run
+// TestMigrationFormsAreInTheReference -update writes them anew.
+func TestMigrationFormsAreInTheReference(t *testing.T) {
 	t.Parallel()
 	const (
-		file  = "../../README.md"
+		file  = "../../docs/reference.md"
 		begin = "<!-- migration forms: generated from internal/sqlguard/migration_forms.go -->\n"
 		end   = "<!-- end of migration forms -->\n"
 	)
 	raw, err := os.ReadFile(file)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(raw), begin)
-	require.True(t, ok, "README.md has no place for the migration forms")
+	require.True(t, ok, "docs/reference.md has no place for the migration forms")
 	written, after, ok := strings.Cut(rest, end)
-	require.True(t, ok, "the migration forms in README.md do not end")
+	require.True(t, ok, "the migration forms in docs/reference.md do not end")
 	want := formsTable()
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(before+begin+want+end+after), 0o644))
@@ -133,7 +133,7 @@ func TestEveryKindOfObjectHasAnAnswer(t *testing.T) {
 	}
 }
 
-// What the README says is what is answered, word for word.
+// What docs/reference.md says is what is answered, word for word.
 func TestRefusedFormsAnswerAsWritten(t *testing.T) {
 	t.Parallel()
 	said := map[string]bool{}
