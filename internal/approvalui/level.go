@@ -29,7 +29,7 @@ type Band struct {
 // Caution is a warning of the plan, sorted into our voices.
 type Caution struct {
 	Code  string `json:"code"`
-	Voice string `json:"voice"` // rejected, check, note
+	Voice string `json:"voice"` // rejected, check, safer, note
 	Text  Text   `json:"text"`
 }
 
@@ -90,7 +90,8 @@ func lossBand(p plan.Preview) *Band {
 	return &Band{lead, Text{count(n), words(" " + plural(n, "value", "values") + " that only a backup brings back.")}}
 }
 
-// voices sorts the warning codes. A code that is not here is shown as a check: the loud side.
+// voices sorts the warning codes. A code that is not here is shown as a check: the loud side. So is row
+// security where a migration switches it on, since what others see then is another thing.
 var voices = map[string]string{
 	plan.WarnPreviewValuesDiffer: "note",
 	plan.WarnNoPairs:             "note",
@@ -123,14 +124,19 @@ func cautionsOf(p plan.Plan, band *Band) []Caution {
 	for _, w := range p.Warnings {
 		switch {
 		case w.Code == plan.WarnRadiusUnknown && len(p.BlastRadius.Unknown) > 0,
-			w.Code == plan.WarnDataLost && band != nil && dropsData(p.Preview):
+			w.Code == plan.WarnDataLost && band != nil && dropsData(p.Preview),
+			w.Code == plan.WarnBlocksWrites && !slow && p.Facts != nil: // the lines of facts have it
 			continue // said already, and better
 		}
-		voice := voices[w.Code]
-		if voice == "" || slow && (w.Code == plan.WarnBlocksWrites || w.Code == plan.WarnRewritesTable || w.Code == plan.WarnScansTable) {
+		voice, message := voices[w.Code], w.Message
+		switch {
+		case voice == "", w.Code == plan.WarnRowSecurity && p.Facts != nil,
+			slow && (w.Code == plan.WarnBlocksWrites || w.Code == plan.WarnRewritesTable || w.Code == plan.WarnScansTable):
 			voice = "check"
+		case w.Safer != "": // what it is safer than stands in the lines of facts
+			voice, message = "safer", w.Safer
 		}
-		c := Caution{w.Code, voice, markNames(w.Message, p.Preview)}
+		c := Caution{w.Code, voice, markNames(message, p.Preview)}
 		if voice == "check" {
 			out = append(out, c)
 		} else {
@@ -175,7 +181,7 @@ func levelOf(band *Band, cautions []Caution, p plan.Preview) Level {
 		level = Check
 	}
 	for _, c := range cautions {
-		if c.Voice != "note" {
+		if c.Voice != "note" && c.Voice != "safer" {
 			return Check
 		}
 		if level == None {

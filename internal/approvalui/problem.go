@@ -57,7 +57,7 @@ func refused(err error) (problem, bool) {
 		p.Code, p.Hint = "PLAN_SUPERSEDED", "Decide the newer plan instead."
 	case refusal.AlreadyExecuting, refusal.OutcomeUnknown:
 	case refusal.RowsetChanged:
-		p.Hint = "The rows are no longer the ones the card shows. The agent has to ask again."
+		p.Hint = "What would happen now is not what the card shows. The agent has to ask again."
 	case refusal.TooBusy, refusal.DatabaseUnavailable, refusal.AuditUnavailable:
 		p.status, p.Hint = http.StatusServiceUnavailable, "Nothing was decided. Try again."
 	case refusal.StatementTimeout, refusal.LockTimeout:

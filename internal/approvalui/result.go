@@ -52,7 +52,7 @@ func resultOf(p plan.Plan, say Sentence) *Result {
 		r.Mark, r.Icon, r.Head = "care", "back", head(decided(p, "Approved, then stopped: ", "Stopped: "))
 		r.Body = Text{nothing, words(" It was undone before it was saved. The agent has to ask again.")}
 		if p.StopCode == string(refusal.RowsetChanged) {
-			r.Body = Text{nothing, words(" The rows were no longer the ones that were previewed, so it was undone before it was saved. The agent has to ask again.")}
+			r.Body = Text{nothing, words(" The rows, or what makes their values, were no longer as they were previewed, so it was undone before it was saved. The agent has to ask again.")}
 		}
 		r.Fine = Text{code(p.StopCode)}
 	case plan.Expired:

@@ -247,6 +247,10 @@ func TestLevels(t *testing.T) {
 	odd := repricing()
 	odd.Warnings = []plan.Warning{{Code: "A_NEW_CODE", Message: "something"}}
 	slow := ddl("public.orders", "ALTER TABLE orders ADD a int", plan.Facts{Locks: []plan.Lock{{Relation: "public.orders", Mode: "AccessExclusiveLock", HeldMS: 1200}}})
+	secured := ddl("public.orders", "ALTER TABLE orders ENABLE ROW LEVEL SECURITY", plan.Facts{})
+	secured.Warnings = []plan.Warning{{Code: plan.WarnRowSecurity, Message: "Row security is switched on for public.orders, which has no policy."}}
+	partly := repricing()
+	partly.Warnings = []plan.Warning{{Code: plan.WarnRowSecurity, Message: "Row security is active on public.products."}}
 	quick := ddl("public.orders", "ALTER TABLE orders ADD a int", plan.Facts{Locks: []plan.Lock{{Relation: "public.orders", Mode: "AccessExclusiveLock", HeldMS: 14}}})
 	emptied := ddl("public.orders", "ALTER TABLE public.orders DROP COLUMN a", plan.Facts{Lost: []plan.Lost{{Relation: "public.orders", Column: "a"}}})
 	for name, c := range map[string]struct {
@@ -264,6 +268,8 @@ func TestLevels(t *testing.T) {
 		"a large delete":                       {big, "loud", "A large delete."},
 		"unknown effect":                       {unknown, "loud", "The effect is not known."},
 		"a note":                               {note, "note", ""},
+		"row security hides rows from us":      {partly, "note", ""},
+		"row security hides rows from others":  {secured, "check", ""},
 		"a code that is not known":             {odd, "check", ""},
 		"a long lock":                          {slow, "check", ""},
 		"a short lock":                         {quick, "none", ""},
@@ -281,6 +287,36 @@ func TestLevels(t *testing.T) {
 				require.Equal(t, c.band, card["band"].(map[string]any)["lead"])
 			}
 		})
+	}
+}
+
+// TestVoices: a recipe begins with Safer and says what to do, what it is safer than being a fact on the card
+// already; a short lock is no warning, and what a long one held is a check, with all of its words.
+func TestVoices(t *testing.T) {
+	t.Parallel()
+	for held, want := range map[float64][]string{
+		14:   {"safer Do it in two steps.", "note public.big is rewritten."},
+		1200: {"check public.orders is rewritten. Do it in two steps.", "check public.big is rewritten.", "check public.orders is locked."},
+	} {
+		b := setup(t)
+		p := ddl("public.orders", "ALTER TABLE orders ADD a int", plan.Facts{Rewrites: []string{"public.orders", "public.big"}, Locks: []plan.Lock{{Relation: "public.orders", Mode: "AccessExclusiveLock", HeldMS: held}}})
+		p.Warnings = []plan.Warning{
+			{Code: plan.WarnRewritesTable, Message: "public.orders is rewritten. Do it in two steps.", Safer: "Do it in two steps."},
+			{Code: plan.WarnRewritesTable, Message: "public.big is rewritten."},
+			{Code: plan.WarnBlocksWrites, Message: "public.orders is locked."},
+		}
+		made := b.add(p)
+		_, body, _ := b.ask("GET", "/api/plans/"+string(made.Token), "")
+		var got []string
+		for _, w := range body["plan"].(map[string]any)["warnings"].([]any) {
+			w := w.(map[string]any)
+			line := w["voice"].(string) + " "
+			for _, part := range w["text"].([]any) {
+				line += part.(map[string]any)["v"].(string)
+			}
+			got = append(got, line)
+		}
+		require.Equal(t, want, got)
 	}
 }
 

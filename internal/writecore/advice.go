@@ -133,12 +133,16 @@ func advice(st *sqlguard.Statement, f plan.Facts, sc *script, reply wire.Reply) 
 			recipe[name] = append(recipe[name], recipes[h.Kind])
 		}
 	}
+	say := func(code, fact string, recipes []string) {
+		safer := strings.Join(recipes, " ")
+		out = append(out, plan.Warning{Code: code, Message: strings.TrimSpace(fact + " " + safer), Safer: safer})
+	}
 	for _, r := range f.Rewrites {
-		out = append(out, plan.Warning{Code: plan.WarnRewritesTable, Message: strings.TrimSpace(r + " is rewritten. " + strings.Join(recipe[r], " "))})
+		say(plan.WarnRewritesTable, r+" is rewritten.", recipe[r])
 	}
 	for _, r := range f.Scans {
 		if len(recipe[r]) > 0 && !slices.Contains(f.Rewrites, r) {
-			out = append(out, plan.Warning{Code: plan.WarnScansTable, Message: r + " is read from end to end under the migration's lock. " + strings.Join(recipe[r], " ")})
+			say(plan.WarnScansTable, r+" is read from end to end under the migration's lock.", recipe[r])
 		}
 	}
 	return append(out, nameWarnings(st, sc, reply)...)

@@ -70,13 +70,13 @@ export function blast(c, ago) {
     el('tbody', { role: 'rowgroup' }, lines), foot);
 }
 
-const WARN = { rejected: ['back', 'Rejected before:'], check: ['tri', 'Check:'], note: ['info', 'Note:'] };
+const WARN = { rejected: ['back', 'Rejected before:'], check: ['tri', 'Check:'], safer: ['info', 'Safer:'], note: ['info', 'Note:'] };
 
 export function warnings(c, sentence) {
   if (!c.warnings.length) return null;
   return el('ul', { class: 'warns', 'aria-label': 'Warnings' }, c.warnings.map((w) => {
     const [ic, lead] = WARN[w.voice] || WARN.check;
-    return el('li', { class: 'warn ' + (w.voice === 'note' ? 'warn-note' : 'warn-caution') }, icon(ic), el('p', null, el('b', null, lead), ' ', sentence(w.text)));
+    return el('li', { class: 'warn ' + (w.voice === 'note' || w.voice === 'safer' ? 'warn-note' : 'warn-caution') }, icon(ic), el('p', null, el('b', null, lead), ' ', sentence(w.text)));
   }));
 }
 

@@ -76,6 +76,8 @@ func (t Table) Rows() int64 { return t.Inserted + t.Updated + t.Deleted }
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	// Safer is the end of Message that says how to get the same with less; "" where nothing does.
+	Safer string `json:"-"`
 }
 
 // Warning codes.
