@@ -260,4 +260,10 @@ func TestConnectSettingsThatAreRefused(t *testing.T) {
 		require.Contains(t, got, "refused a setting that the connection string asks for", query)
 		require.Contains(t, got, "database.readonlyConnectionString; in a URL a space is %20")
 	}
+	// What other programs understand is named, so that it can be taken out; what might be a piece of a password is not.
+	for _, name := range []string{"hostaddr", "gssencmode", "keepalives_idle", "pgbouncer"} {
+		got := fails(t, "-", p.url(p.writer, p.secret, ""), map[string]string{"DATABASE_URL_READONLY": p.url(p.readonly, p.secret, name+"=1")}, "S3cr3t")
+		require.Contains(t, got, "take "+name+" out of database.readonlyConnectionString")
+	}
+	fails(t, "-", p.url(p.writer, p.secret, ""), map[string]string{"DATABASE_URL_READONLY": p.url(p.readonly, p.secret, "pieceofapassword=1")}, "pieceofapassword")
 }

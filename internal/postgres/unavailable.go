@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -91,6 +92,10 @@ func causeByState(e *pgconn.PgError, t target, key string) (message, hint string
 		return fmt.Sprintf("user %q may not connect to database %q", t.user, t.database),
 			"GRANT CONNECT ON DATABASE to the role, or correct " + key
 	case "42704", "22023", "42602":
+		if name := othersParameter(e.Message); e.Code == "42704" && name != "" {
+			return fmt.Sprintf("the connection string has the parameter %s, which this program does not know and the server at %s takes for a setting (SQLSTATE %s)", name, t.address(), e.Code),
+				"take " + name + " out of " + key
+		}
 		return fmt.Sprintf("the server at %s refused a setting that the connection string asks for (SQLSTATE %s)", t.address(), e.Code),
 			"correct options=… and the other settings in " + key + "; in a URL a space is %20, and + is a plus"
 	case "53300":
@@ -104,4 +109,23 @@ func causeByState(e *pgconn.PgError, t target, key string) (message, hint string
 	}
 	return fmt.Sprintf("the server at %s refused the connection (SQLSTATE %s)", t.address(), e.Code),
 		"check the server's log and " + key
+}
+
+// othersParameters are what connection strings for other programs hold: parameters of libpq (PostgreSQL manual, 34.1.2)
+// that pgx does not implement and so hands to the server as settings, and those of widespread ORMs.
+var othersParameters = []string{
+	"hostaddr", "gssencmode", "gssdelegation", "krbsrvname", "gsslib", "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+	"fallback_application_name", "load_balance_hosts", "requirepeer", "sslcompression", "sslcrl", "sslcrldir", "sslcertmode", "replication", "requiressl",
+	"pgbouncer", "connection_limit", "pool_timeout", "schema", "sslaccept", "ssl",
+}
+
+// othersParameter is the one of them that Postgres' message names, or "". Only these are ever repeated: with a password that
+// is not percent-encoded, a part of it may have become the name of a setting.
+func othersParameter(message string) string {
+	for word := range strings.FieldsFuncSeq(message, func(c rune) bool { return c != '_' && (c < 'a' || c > 'z') }) {
+		if slices.Contains(othersParameters, word) {
+			return word
+		}
+	}
+	return ""
 }
