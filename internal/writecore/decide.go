@@ -150,7 +150,7 @@ func (w *TwoPhaseWrite) Recheck(ctx context.Context, token plan.Token) error {
 		if err != nil {
 			return err
 		}
-		guardSteps(&sc, wk.statement, m)
+		guardSteps(&sc, wk.statement, wire.WithoutPartitions(wk.statement.Facts()), m)
 		if p.RowsDigest != "" {
 			sc.Add("probe", probe(wk.statement, params[:wk.statement.WhereParams()], w.o.Limits.HardMax, false, m))
 		}

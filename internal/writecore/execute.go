@@ -281,6 +281,12 @@ func (w *TwoPhaseWrite) try(ctx context.Context, s Session, p plan.Plan, wk *wor
 // since its owner may not write all that a view reads.
 var errCannotLock = errors.New("the target cannot be locked before the snapshot")
 
+// lockRefused also says so where LOCK took more than the statement would: of a view, partitions that came since.
+func lockRefused(st *sqlguard.Statement, sc *script, r wire.Reply) bool {
+	failed := sc.Failed(r)
+	return r.Err.SQLState == "42501" && failed == "target" || st.Target().Kind == 'v' && failed == "witness"
+}
+
 // tryWith is try; with first, the target is locked before the transaction has its snapshot.
 func (w *TwoPhaseWrite) tryWith(ctx context.Context, s Session, p plan.Plan, wk *work, params [][]byte, first bool) (*trial, *wire.ServerError, error) {
 	st := wk.statement
@@ -301,7 +307,7 @@ func (w *TwoPhaseWrite) tryWith(ctx context.Context, s Session, p plan.Plan, wk 
 	}
 	if reply.Err != nil {
 		w.undo(s)
-		if first && reply.Err.SQLState == "42501" && sc.Failed(reply) == "target" {
+		if first && lockRefused(st, &sc, reply) {
 			return nil, nil, errCannotLock
 		}
 		if retryable(reply.Err) {
@@ -328,7 +334,7 @@ func (w *TwoPhaseWrite) runSteps(sc *script, s Session, p plan.Plan, wk *work, p
 		return shape{}
 	}
 	sc.Add("state", step(stateSQL))
-	guardSteps(sc, st, m)
+	guardSteps(sc, st, wire.WithoutPartitions(st.Facts()), m)
 	if s.ServerVersion() < pg15 {
 		// Behind the witness, which would take the lock on pg_class for one of the statement's, and before the
 		// probe: what a function changes there that says it changes nothing is counted.

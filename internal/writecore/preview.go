@@ -222,7 +222,7 @@ func (w *TwoPhaseWrite) rehearseOnce(ctx context.Context, s Session, st *sqlguar
 	sc.begin(repeatable)
 	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
 	sc.Add("state", step(stateSQL))
-	guardSteps(&sc, st, m)
+	guardSteps(&sc, st, st.Facts(), m)
 	unstableProbe := st.Class() != sqlguard.Insert && st.UnstableWhere()
 	if !unstableProbe && s.ServerVersion() < pg15 {
 		sc.Add("baseline", step(baselineSQL)) // before the probe, as at execute

@@ -177,10 +177,10 @@ func (w *TwoPhaseWrite) mustBeIdle(s Session, replies []wire.Reply) {
 }
 
 // guardSteps are the steps between the settings and the statement: the names resolved and nothing
-// planned or executed (planning may call a stable function), the relations behind them looked at, and what the guard relied upon asserted. m marks the
-// errors they raise on purpose.
-func guardSteps(s *script, st *sqlguard.Statement, m string) {
+// planned or executed (planning may call a stable function), the relations behind them looked at, and facts,
+// what the guard relied upon, asserted. m marks the errors they raise on purpose.
+func guardSteps(s *script, st *sqlguard.Statement, facts []wire.Fact, m string) {
 	s.Add("resolve", wire.Step{SQL: st.SQL(), ParseOnly: true})
 	s.Add("witness", wire.Witness(st.LockClosure(), m, false))
-	s.Add("facts", wire.AssertFacts(st.Facts(), m))
+	s.Add("facts", wire.AssertFacts(facts, m))
 }

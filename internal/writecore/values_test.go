@@ -121,6 +121,8 @@ func TestUnrelatedChangesStopNothing(t *testing.T) {
 		CREATE TABLE fresh (t int REFERENCES t); CREATE TRIGGER z BEFORE UPDATE ON apart FOR EACH ROW EXECUTE FUNCTION other();
 		CREATE OR REPLACE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
 		CREATE TRIGGER z BEFORE UPDATE ON part_2 FOR EACH ROW EXECUTE FUNCTION other(); CREATE VIEW fresh_view AS SELECT * FROM t`,
+		`SET ROLE migrator; SET search_path = app; CREATE TABLE later (a int); ALTER TABLE t VALIDATE CONSTRAINT t_v_check; CREATE INDEX t_w ON t (w); ALTER INDEX t_w RENAME TO t_w2; DROP INDEX t_w2;
+		CREATE SEQUENCE s2; ALTER TABLE t CLUSTER ON t_pkey; CLUSTER t; ALTER TABLE t REPLICA IDENTITY FULL; REVOKE SELECT ON t FROM PUBLIC`,
 		// the same again is the same
 		`SET ROLE migrator; SET search_path = app; ALTER TABLE t DISABLE TRIGGER stamps; ALTER TABLE t ENABLE TRIGGER stamps; ALTER TABLE t ALTER v SET DEFAULT 1;
 		CREATE OR REPLACE FUNCTION stamps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.note := 'a'; RETURN NEW; END $$`,
@@ -132,6 +134,41 @@ func TestUnrelatedChangesStopNothing(t *testing.T) {
 		_, err = b.execute(r)
 		require.NoError(t, err)
 	}
+}
+
+// TestPartitionsComeAndGo: that a table gets a partition, or loses one of which nothing is changed, stops no plan.
+func TestPartitionsComeAndGo(t *testing.T) {
+	t.Parallel()
+	b := setup(t, madeSQL+"CREATE VIEW over AS SELECT id, v FROM part; ALTER VIEW over OWNER TO migrator; GRANT SELECT, UPDATE ON part TO migrator;")
+	r, err := b.update("app.part", setV("5"), nil, "id = 1")
+	require.NoError(t, err)
+	v, err := b.update("app.over", setV("6"), nil, "id = 11")
+	require.NoError(t, err)
+	e, err := b.update("app.t", setV("6"), nil, "id IN (SELECT id FROM app.part)")
+	require.NoError(t, err)
+	i, err := b.insert("app.part", []string{"id"}, raws("3"))
+	require.NoError(t, err)
+	for _, sql := range []string{
+		"CREATE TABLE app.part_3 PARTITION OF app.part FOR VALUES FROM (20) TO (30)",
+		"CREATE TABLE app.part_4 (id int, v int DEFAULT 1); ALTER TABLE app.part ATTACH PARTITION app.part_4 FOR VALUES FROM (30) TO (40)",
+		"CREATE INDEX ON app.part (v)", "ALTER TABLE app.part DETACH PARTITION app.part_3",
+	} {
+		b.db.Exec(t, sql)
+	}
+	for _, r := range []writecore.Reply{r, v, e, i} {
+		if r.Plan.State == plan.AwaitingApproval {
+			b.approve(r)
+		}
+		require.NoError(t, b.core.Recheck(b.ctx, r.Plan.Token))
+		_, err = b.execute(r)
+		require.NoError(t, err)
+	}
+	// One that brings rows is another matter.
+	gone, err := b.delete("app.part", "id > 5")
+	require.NoError(t, err)
+	b.db.Exec(t, "CREATE TABLE app.part_5 (id int, v int DEFAULT 1); INSERT INTO app.part_5 VALUES (41); ALTER TABLE app.part ATTACH PARTITION app.part_5 FOR VALUES FROM (40) TO (50)")
+	_, err = b.execute(gone)
+	requireCode(t, err, refusal.RowsetChanged)
 }
 
 // during runs execute while the owner has an open transaction in which sql was run, and commits that once

@@ -6,3 +6,4 @@ FROM (SELECT w.kind, w.key, w.version, w.ord, COALESCE(CASE w.kind{branches} END
       FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]), pg_catalog.unnest($3::pg_catalog.text[]))
            WITH ORDINALITY w(kind, key, version, ord)) f
 WHERE f.now <> f.version
+  AND NOT (pg_catalog.right(f.version, 1) = '.' AND pg_catalog.starts_with(f.now, f.version)) -- WithoutPartitions
