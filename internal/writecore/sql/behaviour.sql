@@ -7,7 +7,7 @@
 -- text an expression once stood.
 SELECT pg_catalog.string_agg(pg_catalog.hashtextextended(pg_catalog.concat_ws('/', pg_catalog.regexp_replace(d.def, ' :(?:location|stmt_location|stmt_len) -?[0-9]+', '', 'g'),
     CASE WHEN d.def ~ ':(?:funcid|opfuncid|aggfnoid|winfnoid) [1-9][0-9]{4,9}' THEN
-    (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', p.oid, p.pronamespace, p.proname, p.provolatile, p.prosecdef, p.proisstrict, p.prolang, p.proconfig, p.proargdefaults, p.prosrc, p.prosqlbody,
+    (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', p.oid, p.pronamespace, p.proname, p.provolatile, p.proconfig, p.proargdefaults, p.prosqlbody,
             CASE WHEN p.prokind <> 'a' AND p.prosqlbody IS NULL THEN pg_catalog.pg_get_functiondef(p.oid) END), ',' ORDER BY p.oid)
        FROM pg_catalog.pg_proc p
       WHERE p.oid = ANY (ARRAY(SELECT m[1]::pg_catalog.oid
