@@ -229,3 +229,26 @@ SELECT email FROM app.users WHERE id = 1 UNION ALL SELECT NULL
 (SELECT email FROM app.users) EXCEPT (SELECT 'x')
 WITH u AS MATERIALIZED (SELECT id, ssn FROM app.users) SELECT u.id FROM u WHERE ssn LIKE '9%'
 WITH RECURSIVE t(n, e) AS (SELECT 1, email FROM app.users UNION ALL SELECT n + 1, e FROM t WHERE n < 2) SELECT n FROM t ORDER BY e
+SELECT u.row_to_json FROM app.users u
+SELECT u.to_jsonb FROM app.users u
+SELECT u.record_out FROM app.users u
+SELECT u.concat FROM app.users u
+SELECT u.json_agg FROM app.users u
+SELECT u.count FROM app.users u
+SELECT u.hash_record FROM app.users u
+SELECT u.pg_column_size FROM app.users u
+SELECT users.quote_literal FROM app.users
+SELECT app.users.row_to_json FROM app.users
+SELECT "u"."row_to_json" FROM app.users AS "u"
+SELECT e.to_jsonb FROM ONLY app.events_24 e
+SELECT p.to_jsonb FROM app.people p
+SELECT v.to_jsonb FROM app.v_own v
+SELECT a.to_jsonb FROM pg_attribute a
+SELECT j.row_to_json FROM (app.users u CROSS JOIN app.contacts c) AS j
+SELECT id FROM app.users u WHERE u.record_out::text LIKE '%z%'
+SELECT id FROM app.users u ORDER BY u.hash_record
+SELECT 1 FROM app.users u GROUP BY u.id HAVING count(u.row_to_json) > 0
+SELECT x.j FROM app.users u, LATERAL (SELECT u.row_to_json AS j) x
+SELECT (SELECT x.count FROM app.users x)
+SELECT c.id FROM app.contacts c WHERE EXISTS (SELECT u.row_to_json FROM app.users u)
+WITH u AS (SELECT 1 AS row_to_json) SELECT u.row_to_json FROM u UNION ALL SELECT length(u.row_to_json::text) FROM app.users u

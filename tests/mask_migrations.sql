@@ -34,6 +34,13 @@ CREATE VIEW app.later AS SELECT id, note FROM app.contacts
 CREATE INDEX ON app.users (lower(email))
 CREATE INDEX ON app.users (id) WHERE email > 'm'
 CREATE INDEX ON app.m_users (mail)
+ALTER TABLE app.users ADD CHECK (users.record_out::text > 'x')
+ALTER TABLE app.users ADD COLUMN copy text GENERATED ALWAYS AS (users.record_out::text) STORED
+ALTER TABLE app.users ALTER COLUMN name TYPE text USING users.record_out::text
+CREATE INDEX ON app.users ((users.record_out::text))
+CREATE INDEX ON app.users (id) WHERE users.record_out::text > 'm'
+CREATE VIEW app.v_copy AS SELECT u.row_to_json FROM app.users u
+CREATE TABLE app.copy AS SELECT u.row_to_json FROM app.users u
 CREATE STATISTICS ON email, name FROM app.users
 CREATE TRIGGER t BEFORE UPDATE ON app.users FOR EACH ROW EXECUTE FUNCTION app.tell()
 ALTER TABLE app.broken RENAME renamed TO x

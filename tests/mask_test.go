@@ -128,6 +128,8 @@ func TestMaskedAnswers(t *testing.T) {
 	require.Equal(t, []string{"text"}, a.Types)
 	require.Contains(t, a.Hint, "masked")
 
+	require.Equal(t, []map[string]any{{"name": "Ann"}}, ask("SELECT u.name FROM app.users u WHERE u.id = 1").Rows, "a column that is named as a function")
+
 	whole := map[string]any{
 		"id": "1", "name": "Ann", "team": "red", "email": hash, "ssn": nil, "phone": "+***", "pay": nil, "tags": "{***", "doc": "{***",
 	}
@@ -239,6 +241,8 @@ func TestMaskedWrites(t *testing.T) {
 		{"set_expressions": map[string]any{"name": "lower(users.email)"}, "where": "id = 1"},
 		{"set_expressions": map[string]any{"name": "(SELECT u.email FROM app.users u LIMIT 1)"}, "where": "id = 1"},
 		{"set_expressions": map[string]any{"name": "users::text"}, "where": "id = 1"},
+		{"set_expressions": map[string]any{"name": "users.row_to_json"}, "where": "id = 1"},
+		{"set": map[string]any{"name": "x"}, "where": "users.record_out::text LIKE '%z%'"},
 		{"set_expressions": map[string]any{"email": "lower(email)"}, "where": "id = 1"},
 		{"set": map[string]any{"name": "x"}, "where": "email LIKE 'z%'"},
 		{"set": map[string]any{"name": "x"}, "where": "users.pay > 5"},

@@ -19,6 +19,7 @@ import (
 // maskWalk looks for masked columns in one text.
 type maskWalk struct {
 	f       *found
+	v       *verdict
 	masked  map[Name]bool   // relations with masked columns, by the names in the text
 	names   map[string]bool // of their masked columns
 	top     *pg.SelectStmt
@@ -32,7 +33,7 @@ func (g *Guard) unmasked(f *found, v *verdict, m mode) ([]Output, error) {
 	if !g.masks.on() {
 		return nil, nil
 	}
-	w := &maskWalk{f: f, masked: map[Name]bool{}, names: map[string]bool{}, top: f.top}
+	w := &maskWalk{f: f, v: v, masked: map[Name]bool{}, names: map[string]bool{}, top: f.top}
 	for _, n := range sortedNames(v.byName) {
 		rel := v.byName[n]
 		if err := g.maskable(rel); err != nil && !(m == ddlMode && !slices.Contains(f.relations, n) && maskOf(rel.Mask).Reads) {
@@ -136,8 +137,23 @@ func (w *maskWalk) refers(ref *pg.ColumnRef) (column, row bool) {
 	if star {
 		return false, true
 	}
+	if qualifier != "" && w.calls(qualifier, last) {
+		return w.names[last], !w.names[last]
+	}
 	row = w.f.joins[last] || slices.ContainsFunc(w.f.aliases[last], func(n Name) bool { return w.masked[n] })
 	return w.names[last], row && !w.names[last]
+}
+
+// calls tells that x.f may be the function f, called with the row x: x has no column of that name, and there
+// is such a function (manual, 38.5.2, functional and attribute notation). It is a whole row then. See
+// TestMaskedColumnsStayHidden.
+func (w *maskWalk) calls(qualifier, field string) bool {
+	if len(w.v.methods[field]) == 0 {
+		return false
+	}
+	return w.f.joins[qualifier] || slices.ContainsFunc(w.f.aliases[qualifier], func(n Name) bool {
+		return w.masked[n] && !w.v.byName[n].hasColumn(field)
+	})
 }
 
 // sure tells that a bare output column that may be masked can be nothing else.
