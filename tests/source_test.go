@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 )
@@ -220,6 +222,30 @@ func TestSourceFilesAreShort(t *testing.T) {
 			t.Errorf("%s is listed in longFiles and has only %d lines", f.path, lines)
 		}
 	}
+}
+
+// SQL is sent with its comments, to databases of any encoding: a character beyond ASCII in it is an error
+// (22P05) where the encoding of the database has no such character.
+func TestSourceSQLIsASCII(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, top := range []string{"cmd", "internal", "docker"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join("..", top), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".sql") || strings.Contains(path, "testdata") {
+				return err
+			}
+			seen++
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			for i, line := range strings.Split(string(text), "\n") {
+				if strings.ContainsFunc(line, func(r rune) bool { return r > unicode.MaxASCII }) {
+					t.Errorf("%s:%d: %s", path, i+1, line)
+				}
+			}
+			return nil
+		}))
+	}
+	require.Greater(t, seen, 20)
 }
 
 // Every package says what it is for: the comment is the first thing its next reader sees.

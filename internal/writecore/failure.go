@@ -121,7 +121,7 @@ func (w *TwoPhaseWrite) hardCapAtProbe(st *sqlguard.Statement) error {
 	if most < w.o.Limits.HardMax {
 		t := st.Target()
 		n, _ := w.o.Limits.Rules.For(t.Schema, t.Name, operationOf(st.Class()))
-		r.Message = fmt.Sprintf("Rule %d, for %s: %s", n, sqlguard.QuoteName(t.Schema, t.Name), strings.Replace(r.Message, "the hard cap is", "its hard cap is", 1))
+		r = ruleCap(r, n, sqlguard.QuoteName(t.Schema, t.Name))
 	}
 	if st.Target().RowSecurity {
 		r.Message = strings.TrimSuffix(r.Message, ".") + "; with row security this counts the rows that may be read, an upper bound."

@@ -124,9 +124,7 @@ func (l Limits) rule(m Measured) ruled {
 
 func (out *ruled) apply(number int, r toolpolicy.Rule, table string, rows int64, radius plan.BlastRadius) {
 	if r.HardMax != nil && rows > *r.HardMax {
-		e := HardCap("exactly "+digits(rows), *r.HardMax, radius)
-		e.Message = fmt.Sprintf("Rule %d, for %s: %s", number, table, strings.Replace(e.Message, "the hard cap is", "its hard cap is", 1))
-		out.refusal = e
+		out.refusal = ruleCap(HardCap("exactly "+digits(rows), *r.HardMax, radius), number, table)
 	}
 	if r.ApprovalAbove != nil {
 		out.own += rows
@@ -137,6 +135,13 @@ func (out *ruled) apply(number int, r toolpolicy.Rule, table string, rows int64,
 	if r.AlwaysAsk {
 		out.why = append(out.why, fmt.Sprintf("rule %d: %s always asks", number, table))
 	}
+}
+
+// ruleCap words a refusal at the hard cap as that of a rule: the key to look at is the rule's.
+func ruleCap(e *refusal.Error, number int, table string) *refusal.Error {
+	e.Message = fmt.Sprintf("Rule %d, for %s: %s", number, table, strings.Replace(e.Message, "the hard cap is", "its hard cap is", 1))
+	e.Hint = strings.Replace(e.Hint, "write.hardMaxRows", fmt.Sprintf("the hardMaxRows of rule %d in write.rules", number), 1)
+	return e
 }
 
 // touched are the changed tables, and the target where it counts no rows of its own: a view.

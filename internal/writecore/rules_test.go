@@ -106,10 +106,15 @@ func TestRulesByEffect(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, plan.AwaitingApproval, asked.Plan.State)
 		require.Contains(t, asked.Plan.Why, "rule 1 asks above 200 rows of app.payments, and 201 change")
+		capped := func(err error) {
+			require.Contains(t, requireCode(t, err, refusal.HardMaxRowsExceeded), "Rule 1, for app.payments")
+			r, _ := refusal.As(err)
+			require.Contains(t, r.Hint, "the hardMaxRows of rule 1 in write.rules", "the key to look at")
+		}
 		_, err = b.update("app.payments", []sqlguard.SetValue{{Column: "amount", Value: []byte("2")}}, nil, "id <= 251")
-		require.Contains(t, requireCode(t, err, refusal.HardMaxRowsExceeded), "Rule 1, for app.payments")
+		capped(err)
 		_, err = b.delete("app.parent", "id <= 251") // by cascade
-		require.Contains(t, requireCode(t, err, refusal.HardMaxRowsExceeded), "Rule 1, for app.payments")
+		capped(err)
 		both, err := b.delete("app.parent", "id <= 101") // the parent's own rows count for the general threshold
 		require.NoError(t, err)
 		require.Equal(t, plan.AwaitingApproval, both.Plan.State)
