@@ -26,7 +26,7 @@ FROM pg_catalog.unnest(ARRAY[
        FROM pg_catalog.pg_rewrite w WHERE w.ev_class = r.oid),
     (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', y.polname, y.polcmd, y.polpermissive, y.polroles, y.polqual, y.polwithcheck), ',' ORDER BY y.polname)
        FROM pg_catalog.pg_policy y WHERE y.polrelid = r.oid)),
-  -- the columns of ON DELETE SET NULL (…) are there from 15 on
+  -- the columns of ON DELETE SET NULL (column list) are there from 15 on
   (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', k.conname, k.conkey, k.confrelid, k.confkey, k.confupdtype, k.confdeltype, k.confmatchtype,
                                                      pg_catalog.to_jsonb(k) ->> 'confdelsetcols'), ',' ORDER BY k.conname)
      FROM pg_catalog.pg_constraint k WHERE k.conrelid = r.oid AND k.contype = 'f')
