@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // restricted are the columns of rel that every row which the condition chooses had to pass a test on,
@@ -49,16 +50,48 @@ func columnsTested(node *pg.Node, params []json.RawMessage, rel Relation) []stri
 	}
 	var out []string
 	for _, side := range tested(node) {
-		if name := ownColumn(side, rel); name != "" {
+		if name := ownColumn(side.column, rel); name != "" && !ofTheRow(side.with, name, rel) {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
+// side is an operand that may be a column, with what it is held against; nil is nothing.
+type side struct{ column, with *pg.Node }
+
+// ofTheRow tells that what a column is held against is made of the row itself, so that the row chooses itself:
+// id = id, id = abs(id), id = n, id = (SELECT customers.id). Of a sub-select only the same column counts, where
+// what stands before its dot, or a missing FROM, tells that it is the row's.
+func ofTheRow(node *pg.Node, column string, rel Relation) bool {
+	if node == nil {
+		return false
+	}
+	below, own := map[*pg.ColumnRef]bool{}, false
+	visit(node.ProtoReflect(), func(m protoreflect.Message) {
+		s, ok := m.Interface().(*pg.SelectStmt)
+		if !ok {
+			return
+		}
+		visit(m, func(m protoreflect.Message) {
+			if ref, ok := m.Interface().(*pg.ColumnRef); ok {
+				below[ref] = true
+				same := ownColumn(&pg.Node{Node: &pg.Node_ColumnRef{ColumnRef: ref}}, rel) == column
+				own = own || same && (len(ref.Fields) > 1 || len(s.FromClause) == 0)
+			}
+		})
+	})
+	visit(node.ProtoReflect(), func(m protoreflect.Message) {
+		if ref, ok := m.Interface().(*pg.ColumnRef); ok && !below[ref] {
+			own = true
+		}
+	})
+	return own
+}
+
 // tested are the sides of a test that name what is tested: of a comparison, IN, BETWEEN, LIKE, IS NULL
 // and IN (SELECT …) the operands themselves.
-func tested(node *pg.Node) []*pg.Node {
+func tested(node *pg.Node) []side {
 	switch {
 	case node.GetAExpr() != nil:
 		e := node.GetAExpr()
@@ -67,19 +100,19 @@ func tested(node *pg.Node) []*pg.Node {
 			if !chooses(e) {
 				return nil
 			}
-			return []*pg.Node{e.Lexpr, e.Rexpr}
+			return []side{{e.Lexpr, e.Rexpr}, {e.Rexpr, e.Lexpr}}
 		case pg.A_Expr_Kind_AEXPR_OP_ANY, pg.A_Expr_Kind_AEXPR_IN, pg.A_Expr_Kind_AEXPR_BETWEEN, pg.A_Expr_Kind_AEXPR_LIKE, pg.A_Expr_Kind_AEXPR_ILIKE, pg.A_Expr_Kind_AEXPR_NOT_DISTINCT:
 			if e.Kind == pg.A_Expr_Kind_AEXPR_IN && operatorName(e) != "=" || e.Kind == pg.A_Expr_Kind_AEXPR_OP_ANY && operatorName(e) != "=" {
 				return nil
 			}
-			return []*pg.Node{e.Lexpr}
+			return []side{{e.Lexpr, e.Rexpr}}
 		default:
 			return nil
 		}
 	case node.GetNullTest() != nil && node.GetNullTest().Nulltesttype == pg.NullTestType_IS_NULL:
-		return []*pg.Node{node.GetNullTest().Arg}
+		return []side{{node.GetNullTest().Arg, nil}}
 	case node.GetSubLink() != nil && node.GetSubLink().SubLinkType == pg.SubLinkType_ANY_SUBLINK:
-		return []*pg.Node{node.GetSubLink().Testexpr}
+		return []side{{node.GetSubLink().Testexpr, node.GetSubLink().Subselect}}
 	}
 	return nil
 }

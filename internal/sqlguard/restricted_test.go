@@ -42,6 +42,25 @@ func TestRestrictedColumns(t *testing.T) {
 		"id + 0 = 1":                               "",
 		"id IS NOT DISTINCT FROM 1":                "id",
 		"true":                                     "",
+		// what the row itself is compared with chooses nothing, whatever it is made of
+		"email = email":                                   "",
+		"email >= customers.email":                        "",
+		"email = coalesce(email, 'x')":                    "",
+		"id = abs(id)":                                    "",
+		"email = name":                                    "",
+		"email IN ('a', email)":                           "",
+		"email BETWEEN email AND 'z'":                     "",
+		"email BETWEEN 'a' AND email":                     "",
+		"email LIKE email":                                "",
+		"email IS NOT DISTINCT FROM email":                "",
+		"email = ANY (ARRAY[email])":                      "",
+		"email = CASE WHEN true THEN customers.email END": "",
+		"email = (SELECT customers.email)":                "",
+		"email = (SELECT email)":                          "",
+		"email IN (SELECT customers.email FROM orders)":   "",
+		"id = (SELECT o.id FROM orders o LIMIT 1)":        "id",
+		"email = lower('A')":                              "email",
+		"id = 5 AND email = email":                        "id",
 	} {
 		s, err := openGuard().Delete(context.Background(), newFake(), DeleteSpec{Table: "customers", Where: where, Params: paramsFor(where), ConfirmFullTable: true})
 		require.NoError(t, err, where)
