@@ -38,6 +38,16 @@ WITH RECURSIVE path AS (
   CROSS JOIN LATERAL (
     SELECT m[1]::pg_catalog.oid AS oid
     FROM pg_catalog.regexp_matches(w.ev_action::text, ':relid ([1-9][0-9]*)', 'g') m) e
+), above AS ( -- what the relation, or one below it, inherits from or is a partition of
+  SELECT s.root, s.oid AS kin, s.oid FROM (
+    SELECT r.root, r.root AS oid FROM roots r
+    UNION SELECT b.root, b.oid FROM below b
+    UNION SELECT i.indexrelid, i.indrelid FROM pg_catalog.pg_index i JOIN roots r ON r.root = i.indexrelid
+    UNION SELECT d.objid, d.refobjid FROM roots r
+          JOIN pg_catalog.pg_depend d ON d.classid = 1259 AND d.objid = r.root AND d.refclassid = 1259 AND d.deptype IN ('a', 'i')
+          JOIN pg_catalog.pg_class q ON q.oid = r.root AND q.relkind = 'S') s
+  UNION
+  SELECT a.root, a.kin, i.inhparent FROM above a JOIN pg_catalog.pg_inherits i ON i.inhrelid = a.oid
 ), closure AS ( -- what name resolution and planning may lock
   SELECT r.root, r.root AS oid FROM roots r
   UNION
@@ -124,6 +134,11 @@ SELECT hit.ord, pg_catalog.json_build_object(
     JOIN pg_catalog.pg_class bc ON bc.oid = b.oid
     JOIN pg_catalog.pg_namespace bn ON bn.oid = bc.relnamespace
     WHERE b.oid <> c.oid),
+  'Above', (
+    SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+      'Of', above.kin::bigint, 'OID', ac.oid::bigint, 'Schema', an.nspname, 'Name', ac.relname, 'Kind', pg_catalog.ascii(ac.relkind::text)) ORDER BY above.kin, ac.oid)
+    FROM above JOIN pg_catalog.pg_class ac ON ac.oid = above.oid JOIN pg_catalog.pg_namespace an ON an.oid = ac.relnamespace
+    WHERE above.root = c.oid AND above.oid <> above.kin),
   'HasForeignPartition', EXISTS (
     SELECT FROM tree JOIN pg_catalog.pg_class tc ON tc.oid = tree.oid
     WHERE tree.root = c.oid AND tree.oid <> c.oid AND tc.relkind = 'f'),

@@ -73,6 +73,8 @@ type Relation struct {
 	// Below lists what a view (v) reads or writes through, recursively down to and including base tables; of
 	// an index (i, I) its table, of a sequence (S) the table that owns it.
 	Below []Target
+	// Above lists what this relation, and each in Below, inherits from or is a partition of, at any height.
+	Above []Ancestor
 	// HasForeignPartition says that a partition at any depth is a foreign table.
 	HasForeignPartition bool
 	// Inherited says that it has, or had, inheritance children or partitions (pg_class.relhassubclass).
@@ -89,6 +91,24 @@ type Relation struct {
 	// inheritance children and partitions, indexes and toast tables of these, everything below a view and
 	// the same of that, and relations named by row-security policies.
 	Closure []uint32
+}
+
+// Ancestor is a table that the relation with the OID Of inherits from, or is a partition of.
+type Ancestor struct {
+	Of uint32
+	Target
+}
+
+// Ancestors are the tables that the relation with this OID, the relation itself or one in Below, inherits from
+// or is a partition of, at any height.
+func (r Relation) Ancestors(oid uint32) []Target {
+	var out []Target
+	for _, a := range r.Above {
+		if a.Of == oid {
+			out = append(out, a.Target)
+		}
+	}
+	return out
 }
 
 // Rule is one rule of pg_rewrite. Event is its ev_type: 2 UPDATE, 3 INSERT, 4 DELETE.

@@ -25,6 +25,10 @@ func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
 		if !written[rel.OID] {
 			written[rel.OID] = true
 			out.Writes = append(out.Writes, rel.target())
+			if out.Above == nil {
+				out.Above = map[uint32][]Target{}
+			}
+			out.Above[rel.OID] = rel.belongsTo()
 		}
 	}
 	for _, c := range d.create {
@@ -70,6 +74,18 @@ func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
 		}
 	}
 	return out, nil
+}
+
+// belongsTo are the table of an index or a sequence, and what that, or a table itself, inherits from.
+func (r Relation) belongsTo() []Target {
+	out := r.Ancestors(r.OID)
+	if r.Kind == 'v' || r.Kind == 'm' {
+		return out
+	}
+	for _, t := range r.Below {
+		out = append(append(out, t), r.Ancestors(t.OID)...)
+	}
+	return out
 }
 
 // ddlObjects checks what is no relation: types and domains, for which only their schema can be listed,

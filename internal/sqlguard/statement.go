@@ -50,6 +50,9 @@ type DDLForm struct {
 	// Writes are existing relations that the statement changes or drops, or the table an index or
 	// trigger stands on; Reads are those it only points to (REFERENCES, LIKE, a view's sources).
 	Writes, Reads []Target
+	// Above are, by the OID of one in Writes, the tables that it belongs to (an index, a sequence), inherits from
+	// or is a partition of, at any height.
+	Above map[uint32][]Target
 	// Creates are the relations that come into being, OID 0.
 	Creates []Target
 	// Types are existing types and domains that the statement changes or drops; Kind is pg_type.typtype.

@@ -38,14 +38,21 @@ type Rule struct {
 // Rules are tried in order; the first that matches a table and an operation counts, and no other.
 type Rules []Rule
 
-// For finds the rule for an operation on a table, nil without one. number counts from 1, as people do.
-func (rs Rules) For(schema, table string, op Operation) (number int, rule *Rule) {
+// Name is a table as Postgres spells it.
+type Name struct{ Schema, Table string }
+
+// For finds the rule for an operation on a table, nil without one. names are the table's own and those of all
+// it inherits from or is a partition of: a rule for any of these is one for the table. number counts from 1,
+// as people do.
+func (rs Rules) For(op Operation, names ...Name) (number int, rule *Rule) {
 	for i := range rs {
 		r := &rs[i]
 		if len(r.Operations) > 0 && !slices.Contains(r.Operations, op) {
 			continue
 		}
-		if slices.ContainsFunc(r.Tables, func(p Pattern) bool { return p.Matches(schema, table) }) {
+		if slices.ContainsFunc(r.Tables, func(p Pattern) bool {
+			return slices.ContainsFunc(names, func(n Name) bool { return p.Matches(n.Schema, n.Table) })
+		}) {
 			return i + 1, r
 		}
 	}

@@ -68,8 +68,28 @@ func TestTheFirstRuleCounts(t *testing.T) {
 		{"orders", toolpolicy.Migration, 3},
 		{"payments", toolpolicy.Migration, 2},
 	} {
-		number, rule := rules.For("app", c.table, c.op)
+		number, rule := rules.For(c.op, toolpolicy.Name{Schema: "app", Table: c.table})
 		require.Equal(t, c.want, number, c.table)
 		require.Equal(t, c.want == 0, rule == nil)
+	}
+}
+
+// A rule for any of a table's names is one for the table; of several the first in the list counts, whichever
+// name it is for.
+func TestRulesOverSeveralNames(t *testing.T) {
+	t.Parallel()
+	var rules toolpolicy.Rules
+	for _, text := range []string{"app.root", "app.leaf", "*.*"} {
+		p, err := toolpolicy.ParsePattern(text)
+		require.NoError(t, err)
+		rules = append(rules, toolpolicy.Rule{Tables: []toolpolicy.Pattern{p}})
+	}
+	name := func(table string) toolpolicy.Name { return toolpolicy.Name{Schema: "app", Table: table} }
+	for want, names := range map[int][]toolpolicy.Name{
+		1: {name("leaf"), name("mid"), name("root")}, 2: {name("leaf"), name("mid")}, 3: {name("mid")}, 0: nil,
+	} {
+		n, rule := rules.For(toolpolicy.Delete, names...)
+		require.Equal(t, want, n)
+		require.Equal(t, want == 0, rule == nil)
 	}
 }

@@ -120,7 +120,7 @@ func (w *TwoPhaseWrite) hardCapAtProbe(st *sqlguard.Statement) error {
 	r := HardCap("more than "+digits(most), most, plan.BlastRadius{})
 	if most < w.o.Limits.HardMax {
 		t := st.Target()
-		n, _ := w.o.Limits.Rules.For(t.Schema, t.Name, operationOf(st.Class()))
+		n, _ := w.o.Limits.forTarget(st)
 		r = ruleCap(r, n, sqlguard.QuoteName(t.Schema, t.Name))
 	}
 	if st.Target().RowSecurity {

@@ -1,6 +1,7 @@
 package writecore
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
@@ -23,13 +24,14 @@ type effect struct {
 	byKey                   bool
 	triggersOn              string
 	behaviour               string
+	under                   []string // what the root inherits from, quoted where needed
 }
 
 func effectsOf(r wire.Result) ([]effect, error) {
 	out := make([]effect, 0, len(r.Rows))
 	for _, row := range r.Rows {
-		if len(row) != 16 {
-			return nil, fmt.Errorf("reading the effects: %d columns, want 16", len(row))
+		if len(row) != 17 {
+			return nil, fmt.Errorf("reading the effects: %d columns, want 17", len(row))
 		}
 		var e effect
 		var err error
@@ -52,6 +54,9 @@ func effectsOf(r wire.Result) ([]effect, error) {
 		}
 		e.byKey = string(row[13]) == "t"
 		e.triggersOn, e.behaviour = string(row[14]), string(row[15])
+		if row[16] != nil && err == nil {
+			err = json.Unmarshal(row[16], &e.under)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +134,16 @@ func foldIntoTarget(st *sqlguard.Statement, effects []effect) []effect {
 	for i, e := range out {
 		if e.root == above && (e.oid == target.OID || target.Kind == 'p' && slices.Contains(st.LockClosure(), e.oid)) {
 			out[i].root, out[i].rootSchema, out[i].rootName, out[i].estimate = target.OID, target.Schema, target.Name, target.RowsEstimate
+			out[i].under = namesOf(target.Ancestors(target.OID))
 		}
+	}
+	return out
+}
+
+func namesOf(targets []sqlguard.Target) []string {
+	var out []string
+	for _, t := range targets {
+		out = append(out, t.String())
 	}
 	return out
 }
@@ -184,6 +198,9 @@ func radius(st *sqlguard.Statement, effects []effect, base map[uint32][3]int64, 
 			}
 			byRoot[e.root] = t
 			targets[e.root] = sqlguard.Target{OID: e.root, Schema: e.rootSchema, Name: e.rootName}
+		}
+		if ins+upd+del > 0 {
+			t.Under = e.under
 		}
 		t.Inserted += ins
 		t.Updated += upd

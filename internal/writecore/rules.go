@@ -34,7 +34,7 @@ func (l Limits) before(st *sqlguard.Statement) error {
 	}
 	if st.Class() == sqlguard.DDL {
 		for _, t := range st.DDL().Writes {
-			if n, r := l.Rules.For(t.Schema, t.Name, toolpolicy.Migration); r != nil && r.Deny {
+			if n, r := l.Rules.For(toolpolicy.Migration, ruleNames(t, st.DDL().Above[t.OID])...); r != nil && r.Deny {
 				return denied(n, t.String(), toolpolicy.Migration)
 			}
 		}
@@ -42,7 +42,10 @@ func (l Limits) before(st *sqlguard.Statement) error {
 	}
 	t := st.Target()
 	name, op := sqlguard.QuoteName(t.Schema, t.Name), operationOf(st.Class())
-	n, r := l.Rules.For(t.Schema, t.Name, op)
+	if err := l.throughView(t, op); err != nil {
+		return err
+	}
+	n, r := l.forTarget(st)
 	switch {
 	case r == nil:
 		return nil
@@ -67,6 +70,40 @@ func (l Limits) before(st *sqlguard.Statement) error {
 	return nil
 }
 
+// throughView refuses a write through a view onto a table whose rule asks about single columns: those of the
+// view are others. Every table below the view counts, also one that it only reads.
+// See TestColumnRulesBelowViews.
+func (l Limits) throughView(view sqlguard.Relation, op toolpolicy.Operation) error {
+	if view.Kind != 'v' {
+		return nil
+	}
+	for _, t := range view.Below {
+		n, r := l.Rules.For(op, ruleNames(t, view.Ancestors(t.OID))...)
+		if r == nil || len(r.ReadonlyColumns) == 0 && (op == toolpolicy.Insert || len(r.WhereColumns) == 0) || r.Deny {
+			continue // deny holds by effect: the view may only read the table
+		}
+		return refusal.New(refusal.RuleDenied,
+			fmt.Sprintf("Rule %d is about single columns of %s, and %s is a view over it. Nothing was changed.", n, t, sqlguard.QuoteName(view.Schema, view.Name)),
+			fmt.Sprintf("Name %s itself as the table.", t))
+	}
+	return nil
+}
+
+// ruleNames are the names by which a rule may mean a table. See TestRulesOfAncestors.
+func ruleNames(t sqlguard.Target, above []sqlguard.Target) []toolpolicy.Name {
+	out := []toolpolicy.Name{{Schema: t.Schema, Table: t.Name}}
+	for _, a := range above {
+		out = append(out, toolpolicy.Name{Schema: a.Schema, Table: a.Name})
+	}
+	return out
+}
+
+// forTarget is the rule for what a statement does to its target.
+func (l Limits) forTarget(st *sqlguard.Statement) (number int, rule *toolpolicy.Rule) {
+	t := st.Target()
+	return l.Rules.For(operationOf(st.Class()), ruleNames(sqlguard.Target{Schema: t.Schema, Name: t.Name}, t.Ancestors(t.OID))...)
+}
+
 func denied(number int, table string, op toolpolicy.Operation) *refusal.Error {
 	return refusal.New(refusal.RuleDenied, fmt.Sprintf("Rule %d does not allow %s on %s. Nothing was changed.", number, op, table),
 		"Leave this table alone, or ask the person who runs this server; no approval lifts a rule that denies.")
@@ -74,8 +111,7 @@ func denied(number int, table string, op toolpolicy.Operation) *refusal.Error {
 
 // capFor is the most rows of its target that a statement may match: the hard cap, or a rule's tighter one.
 func (l Limits) capFor(st *sqlguard.Statement) int64 {
-	t := st.Target()
-	if _, r := l.Rules.For(t.Schema, t.Name, operationOf(st.Class())); r != nil && r.HardMax != nil {
+	if _, r := l.forTarget(st); r != nil && r.HardMax != nil {
 		return min(l.HardMax, *r.HardMax)
 	}
 	return l.HardMax
@@ -95,16 +131,18 @@ func (l Limits) rule(m Measured) ruled {
 		return out
 	}
 	for _, t := range touched(m) {
-		name, err := sqlguard.ParseName(t.Name)
-		if err != nil {
-			continue // a name of our own making is one
+		var names []toolpolicy.Name
+		for _, text := range append([]string{t.Name}, t.Under...) {
+			if n, err := sqlguard.ParseName(text); err == nil { // a name of our own making is one
+				names = append(names, toolpolicy.Name{Schema: n.Schema, Table: n.Name})
+			}
 		}
 		rows := map[int]int64{} // by rule: several operations on a table may fall under one
 		for op, n := range map[toolpolicy.Operation]int64{toolpolicy.Insert: t.Inserted, toolpolicy.Update: t.Updated, toolpolicy.Delete: t.Deleted} {
 			if n == 0 {
 				continue
 			}
-			number, r := l.Rules.For(name.Schema, name.Name, op)
+			number, r := l.Rules.For(op, names...)
 			if r == nil {
 				continue
 			}

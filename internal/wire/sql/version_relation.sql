@@ -10,6 +10,12 @@ SELECT pg_catalog.hashtextextended(pg_catalog.concat_ws('/', c.relkind, c.relrow
        SELECT i.inhrelid FROM kin JOIN pg_catalog.pg_inherits i ON i.inhparent = kin.inhrelid)
      SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', kin.inhrelid, k.relnamespace, k.relname), ',' ORDER BY kin.inhrelid)
      FROM kin JOIN pg_catalog.pg_class k ON k.oid = kin.inhrelid WHERE c.relkind <> 'p' OR k.relkind = 'f') END,
+  (WITH RECURSIVE kin AS ( -- what it inherits from or is a partition of, as high as it goes: rules for those hold for it
+     SELECT i.inhparent FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid
+     UNION
+     SELECT i.inhparent FROM kin JOIN pg_catalog.pg_inherits i ON i.inhrelid = kin.inhparent)
+   SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', kin.inhparent, kn.nspname, k.relname), ',' ORDER BY kin.inhparent)
+   FROM kin JOIN pg_catalog.pg_class k ON k.oid = kin.inhparent JOIN pg_catalog.pg_namespace kn ON kn.oid = k.relnamespace),
   -- A stored rule names functions by OID: one that is renamed or made volatile changes the rule's
   -- meaning and not its text.
   (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', w.oid, w.ev_type, w.is_instead, w.ev_enabled, w.ev_qual, w.ev_action,

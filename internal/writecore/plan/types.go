@@ -59,14 +59,16 @@ type BlastRadius struct {
 
 // Table is one line of the blast radius.
 type Table struct {
-	OID          uint32 `json:"oid,omitempty"`
-	Name         string `json:"name"` // fully qualified, quoted where needed
-	Inserted     int64  `json:"inserted,omitempty"`
-	Updated      int64  `json:"updated,omitempty"`
-	Deleted      int64  `json:"deleted,omitempty"`
-	Named        bool   `json:"named,omitempty"`         // the agent's statement names it
-	Why          string `json:"why,omitempty"`           // for tables not named: "foreign key", "trigger on schema.table", "unknown"
-	RowsEstimate *int64 `json:"rows_estimate,omitempty"` // nil when never analysed
+	OID      uint32 `json:"oid,omitempty"`
+	Name     string `json:"name"` // fully qualified, quoted where needed
+	Inserted int64  `json:"inserted,omitempty"`
+	Updated  int64  `json:"updated,omitempty"`
+	Deleted  int64  `json:"deleted,omitempty"`
+	Named    bool   `json:"named,omitempty"` // the agent's statement names it
+	// Under are the tables that it inherits from or is a partition of, for the rules that hold for those.
+	Under        []string `json:"under,omitempty"`
+	Why          string   `json:"why,omitempty"`           // for tables not named: "foreign key", "trigger on schema.table", "unknown"
+	RowsEstimate *int64   `json:"rows_estimate,omitempty"` // nil when never analysed
 }
 
 // Rows is the sum of the three counts.

@@ -28,7 +28,14 @@ SELECT r.oid, r.exclusive, r.relkind, r.relpersistence, r.nspname, r.relname, r.
     WHERE NOT g.tgisinternal AND g.tgenabled <> 'D' AND o.oid <> r.oid AND o.ins + o.upd + o.del > 0) AS triggers_on,
   -- of partitions only where something changed: there may be thousands of them
   CASE WHEN r.relkind IN ('r', 'p', 'v') AND r.relpersistence <> 't'
-        AND (r.root = r.oid OR r.ins + r.upd + r.del > 0 OR pg_catalog.current_setting('track_counts') = 'off') THEN ({behaviour}) END AS behaviour
+        AND (r.root = r.oid OR r.ins + r.upd + r.del > 0 OR pg_catalog.current_setting('track_counts') = 'off') THEN ({behaviour}) END AS behaviour,
+  CASE WHEN r.ins + r.upd + r.del > 0 THEN
+    (WITH RECURSIVE up AS (
+       SELECT i.inhparent AS oid FROM pg_catalog.pg_inherits i WHERE i.inhrelid = r.root
+       UNION
+       SELECT i.inhparent FROM up JOIN pg_catalog.pg_inherits i ON i.inhrelid = up.oid)
+     SELECT pg_catalog.json_agg(pg_catalog.quote_ident(un.nspname) || '.' || pg_catalog.quote_ident(uc.relname) ORDER BY up.oid)
+     FROM up JOIN pg_catalog.pg_class uc ON uc.oid = up.oid JOIN pg_catalog.pg_namespace un ON un.oid = uc.relnamespace) END AS under
 FROM rel r
 JOIN pg_catalog.pg_class rc ON rc.oid = r.root
 JOIN pg_catalog.pg_namespace rn ON rn.oid = rc.relnamespace
