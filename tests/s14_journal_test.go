@@ -59,6 +59,23 @@ func TestS14TheJournalOutlivesADeath(t *testing.T) {
 	})
 }
 
+// A plan of a tool that the next server's tool policy hides is not executed by it, and is by one that shows it.
+func TestJournalObeysTodaysToolPolicy(t *testing.T) {
+	t.Parallel()
+	db := world(t)
+	path := filepath.Join(t.TempDir(), "plans.jsonl")
+	with := func(policy string) options {
+		return options{config: map[string]any{"journal": map[string]any{"path": path}, "tools": policy}}
+	}
+	first := start(t, db, with("default"))
+	p := first.preview("delete_rows", args{"table": "app.item", "where": "id = $1", "params": []any{1}, "reason": "test"})
+	first.kill()
+	second := start(t, db, with("-delete_rows"))
+	second.call("execute_plan", p.echo()).refused(t, refusal.ToolDisabled)
+	second.kill()
+	start(t, db, with("default")).call("execute_plan", p.echo()).ok(t, nil)
+}
+
 // Plans whose time is over when a server starts are expired by it at once, and recorded.
 func TestJournalExpiresAtTheStart(t *testing.T) {
 	t.Parallel()

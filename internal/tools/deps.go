@@ -164,14 +164,23 @@ func (d Deps) place(t *Tool) {
 		return
 	}
 	t.Hidden = why
-	from := d.PolicyFrom
+	refused := Disabled(d.Policy, d.PolicyFrom, t.Name)
+	t.Handle = func(context.Context, Call) (json.RawMessage, error) { return nil, refused }
+}
+
+// Disabled is the refusal (TOOL_DISABLED) of a tool that the policy hides; nil for one that it shows. from is
+// where the policy stands, "" where that is not known.
+func Disabled(p toolpolicy.Policy, from, tool string) error {
+	shown, why := p.Shows(tool)
+	if shown {
+		return nil
+	}
 	if from == "" {
 		from = "the tool policy"
 	}
-	refused := refusal.New(refusal.ToolDisabled,
-		fmt.Sprintf("The tool %s is turned off (%s: %s).", t.Name, from, why),
-		fmt.Sprintf("Work without it, or ask the person who runs this server to turn it on: add %s to SW_TOOLS, --tools or the setting tools.", t.Name))
-	t.Handle = func(context.Context, Call) (json.RawMessage, error) { return nil, refused }
+	return refusal.New(refusal.ToolDisabled,
+		fmt.Sprintf("The tool %s is turned off (%s: %s).", tool, from, why),
+		fmt.Sprintf("Work without it, or ask the person who runs this server to turn it on: add %s to SW_TOOLS, --tools or the setting tools.", tool))
 }
 
 // watched is a catalog that notes whether it was asked, and may insist on fresh facts.

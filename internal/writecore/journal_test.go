@@ -162,6 +162,34 @@ func TestJournalRevivesUnderTodaysLimits(t *testing.T) {
 	require.Equal(t, "200", l.one("SELECT count(*) FROM app.t"))
 }
 
+// A plan of a tool that today's policy hides is not executed, whoever decided before, and is as soon as the tool
+// is back.
+func TestJournalRevivesOnlyToolsOfToday(t *testing.T) {
+	t.Parallel()
+	l := journaled(t, journalTables)
+	r, err := l.delete("app.t", "id <= $1", "8")
+	require.NoError(t, err)
+	hide := func(tool string) func(*writecore.Options) {
+		return func(o *writecore.Options) {
+			o.Disabled = func(asked string) error {
+				if asked != tool {
+					return nil
+				}
+				return refusal.New(refusal.ToolDisabled, "The tool "+tool+" is turned off.", "Work without it.")
+			}
+		}
+	}
+	l.again(t, hide("delete_rows"))
+	_, err = l.execute(r)
+	requireCode(t, err, refusal.ToolDisabled)
+	require.Equal(t, "200", l.one("SELECT count(*) FROM app.t"))
+	require.Equal(t, "1", l.one("SELECT count(*) FROM mcp_audit.log WHERE tool = 'execute_plan' AND error_code = 'TOOL_DISABLED'"))
+	l.again(t, hide("update_rows"))
+	_, err = l.execute(r)
+	require.NoError(t, err)
+	require.Equal(t, "192", l.one("SELECT count(*) FROM app.t"))
+}
+
 // A plan that an earlier process was executing when it died, before COMMIT: the ledger is asked first, the
 // answer says so, and then the plan runs.
 func TestJournalDeathBeforeCommit(t *testing.T) {

@@ -16,6 +16,11 @@ func (w *TwoPhaseWrite) revive(ctx context.Context, req ExecuteRequest) error {
 	if !ok || w.o.Recheck == nil {
 		return nil // the gates answer
 	}
+	if w.o.Disabled != nil {
+		if err := w.o.Disabled(p.Tool); err != nil { // see TestJournalRevivesOnlyToolsOfToday
+			return err
+		}
+	}
 	st, err := w.o.Recheck(ctx, req.Echo.Payload.Statement, req.Echo.Payload.Params)
 	if err != nil {
 		return err

@@ -131,7 +131,9 @@ func TestAncestorsAreAsserted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, "CREATE TABLE later (id int, v int); INSERT INTO later VALUES (1, 0); CREATE TABLE heir (id int, v int); CREATE TABLE cut (id int, v int) PARTITION BY RANGE (id);",
-				func(o *writecore.Options) { o.Limits.Rules = toolpolicy.Rules{on(t, toolpolicy.Rule{Deny: true}, "app.heir", "app.cut")} })
+				func(o *writecore.Options) {
+					o.Limits.Rules = toolpolicy.Rules{on(t, toolpolicy.Rule{Deny: true}, "app.heir", "app.cut")}
+				})
 			r, err := b.delete("app.later", "id = 1")
 			require.NoError(t, err)
 			b.db.Exec(t, under)

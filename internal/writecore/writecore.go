@@ -81,6 +81,9 @@ type Options struct {
 	// Recheck puts a statement that a preview of an earlier process made, and its params, through the
 	// guard again; nil = plans of an earlier process are not executed.
 	Recheck func(ctx context.Context, sql string, params []json.RawMessage) (*sqlguard.Statement, error)
+	// Disabled refuses a tool that today's tool policy hides, so that a plan which that tool made under an
+	// earlier one is not executed; nil = none is hidden.
+	Disabled func(tool string) error
 
 	StatementTimeout time.Duration
 	LockTimeout      time.Duration
