@@ -252,3 +252,21 @@ SELECT x.j FROM app.users u, LATERAL (SELECT u.row_to_json AS j) x
 SELECT (SELECT x.count FROM app.users x)
 SELECT c.id FROM app.contacts c WHERE EXISTS (SELECT u.row_to_json FROM app.users u)
 WITH u AS (SELECT 1 AS row_to_json) SELECT u.row_to_json FROM u UNION ALL SELECT length(u.row_to_json::text) FROM app.users u
+SELECT u.user_row FROM app.users u
+SELECT users.user_row FROM app.users
+SELECT app.users.user_row FROM app.users
+SELECT id FROM app.users u WHERE u.user_row::text LIKE '%z%'
+SELECT id FROM app.users u ORDER BY u.user_row
+SELECT count(u.user_row) FROM app.users u
+SELECT id FROM app.users u WHERE u.user_row = $1
+SELECT x.r FROM app.users u, LATERAL (SELECT u.user_row AS r) x
+SELECT (u.user_row).email FROM app.users u
+SELECT lower(badge) FROM app.guests
+SELECT badge FROM app.guests ORDER BY badge
+SELECT badge || '' FROM app.interns
+SELECT id FROM app.guests WHERE badge > 'a'
+SELECT g.to_jsonb FROM app.guests g
+SELECT b FROM app.v_guests
+SELECT word FROM app.m_words
+SELECT word FROM app.m_words_over
+SELECT n FROM app.v_words

@@ -43,6 +43,15 @@ CREATE VIEW app.v_copy AS SELECT u.row_to_json FROM app.users u
 CREATE TABLE app.copy AS SELECT u.row_to_json FROM app.users u
 CREATE STATISTICS ON email, name FROM app.users
 CREATE TRIGGER t BEFORE UPDATE ON app.users FOR EACH ROW EXECUTE FUNCTION app.tell()
+CREATE VIEW app.v_copy AS SELECT u.user_row FROM app.users u
+CREATE TABLE app.copy AS SELECT u.user_row FROM app.users u
+ALTER TABLE app.users ADD CHECK (users.user_row IS NOT NULL)
+CREATE INDEX ON app.users (id) WHERE (users.user_row).email > 'm'
+CREATE TABLE app.copy AS SELECT badge FROM app.guests
+CREATE VIEW app.v_copy AS SELECT badge FROM app.guests
+ALTER TABLE app.guests RENAME badge TO b
+ALTER TABLE app.guests ADD CHECK (badge > 'a')
+ALTER TABLE app.interns NO INHERIT app.guests
 ALTER TABLE app.broken RENAME renamed TO x
 ALTER TABLE app.broken ADD COLUMN gone text
 OK ALTER TABLE app.users ADD COLUMN extra int DEFAULT 5

@@ -161,7 +161,8 @@ func TestMaskedAnswers(t *testing.T) {
 		"SELECT 1 AS one WHERE EXISTS (SELECT * FROM app.users WHERE id = 1)":                                       {{"one": json.Number("1")}},
 		"WITH t AS (SELECT id FROM app.users WHERE team = 'red') SELECT u.email FROM app.users u JOIN t USING (id)": {{"email": hash}, {"email": hash}},
 		"SELECT payload FROM app.events WHERE id = 2":                                                               {},
-		"SELECT badge FROM app.people":                                                                              {{"badge": nil}},
+		"SELECT badge FROM app.guests":                                                                              {{"badge": nil}},
+		"SELECT badge FROM app.people":                                                                              {{"badge": nil}, {"badge": nil}},
 		`SELECT "E-Mail" FROM app."Odd Users"`:                                                                      {{"E-Mail": nil}},
 		"SELECT * FROM app.v_names ORDER BY id LIMIT 1":                                                             {{"id": "1", "name": "Ann"}},
 		"SELECT contact FROM app.v_own ORDER BY id":                                                                 {{"contact": "p***"}, {"contact": "s***"}},
@@ -301,7 +302,7 @@ func TestAllowedFunctionsAreWatched(t *testing.T) {
 	db := maskWorld(t)
 	db.Exec(t, `SET ROLE migrator; CREATE FUNCTION app.plain(text) RETURNS text LANGUAGE plpgsql STABLE AS 'BEGIN RETURN upper($1); END';
 		CREATE FUNCTION app.view_of(bigint) RETURNS text LANGUAGE plpgsql STABLE AS 'BEGIN RETURN (SELECT mail FROM app.m_users WHERE id = $1); END'; RESET ROLE`)
-	s := start(t, db, maskConfig(map[string]any{"query": map[string]any{"allowFunctions": []string{"app.mail_of", "app.row_of", "app.plain", "app.view_of"}}}))
+	s := start(t, db, maskConfig(map[string]any{"query": map[string]any{"allowFunctions": []string{"app.mail_of", "app.row_of", "app.plain", "app.view_of", "app.tell"}}}))
 	for _, text := range []string{"SELECT app.mail_of(1)", "SELECT * FROM app.row_of(1)", "SELECT (app.row_of(1)).email", "SELECT app.view_of(1)", "SELECT app.mail_of(id) FROM app.contacts"} {
 		r := s.call("query", map[string]any{"statement": text, "reason": "a test"})
 		require.True(t, r.isError, "%s: %s", text, r.text)
@@ -309,6 +310,15 @@ func TestAllowedFunctionsAreWatched(t *testing.T) {
 	}
 	r := s.call("query", map[string]any{"statement": "SELECT app.plain(note) FROM app.contacts", "reason": "a test"})
 	require.False(t, r.isError, r.message)
+	// A trigger's condition has two more names for the row.
+	for when, code := range map[string]string{
+		"OLD::text LIKE '%z%'": "MASKED_COLUMN", "new::text LIKE '%z%'": "MASKED_COLUMN", "OLD IS DISTINCT FROM NEW": "MASKED_COLUMN", "OLD.* IS DISTINCT FROM NEW.*": "MASKED_COLUMN",
+		"(old).email > 'm'": "MASKED_COLUMN", "NEW.email > 'm'": "MASKED_COLUMN", "OLD.record_out::text LIKE '%z%'": "MASKED_COLUMN", "(NEW.user_row).pay > 5": "MASKED_COLUMN",
+		"OLD.team IS DISTINCT FROM NEW.team": "",
+	} {
+		r := s.call("run_migration", map[string]any{"statement": "CREATE TRIGGER t BEFORE UPDATE ON app.users FOR EACH ROW WHEN (" + when + ") EXECUTE FUNCTION app.tell()", "reason": "a test"})
+		require.Equal(t, code, r.code, "%s: %s", when, r.message)
+	}
 	nothingMasked(t, s)
 }
 
@@ -343,6 +353,7 @@ func TestDescribeSaysWhatIsMasked(t *testing.T) {
 		"events":    {"payload": "hash", "at": ""},
 		"events_24": {"payload": "hash"},
 		"people":    {"badge": "null"},
+		"guests":    {"badge": "null"},
 		"contacts":  {"email": ""},
 	} {
 		var d struct {

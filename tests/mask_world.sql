@@ -19,6 +19,10 @@ INSERT INTO app.events VALUES (1, '2024-05-05', 'payload-vortex');
 CREATE TABLE app.people (id bigint, badge text);
 CREATE TABLE app.staff () INHERITS (app.people);
 INSERT INTO app.staff VALUES (1, 'badge-vortex');
+CREATE TABLE app.guests (id bigint, badge text);
+CREATE TABLE app.interns () INHERITS (app.staff, app.guests);
+INSERT INTO app.interns VALUES (2, 'intern-vortex');
+CREATE VIEW app.v_guests AS SELECT badge AS b FROM app.guests;
 CREATE TABLE app."Odd Users" (id bigint PRIMARY KEY, "E-Mail" text);
 INSERT INTO app."Odd Users" VALUES (1, 'odd-vortex');
 CREATE TABLE app.broken (id bigint PRIMARY KEY, renamed text);
@@ -36,6 +40,9 @@ CREATE MATERIALIZED VIEW app.m_users AS SELECT id, lower(email) AS mail FROM app
 CREATE FUNCTION app.mail_of(bigint) RETURNS text LANGUAGE sql STABLE AS 'SELECT email FROM app.users WHERE id = $1';
 CREATE FUNCTION app.row_of(bigint) RETURNS app.users LANGUAGE sql STABLE AS 'SELECT * FROM app.users WHERE id = $1';
 CREATE MATERIALIZED VIEW app.m_function AS SELECT app.mail_of(1) AS mail;
+CREATE MATERIALIZED VIEW app.m_words AS SELECT word FROM ts_stat('SELECT to_tsvector(''simple'', email) FROM app.users');
+CREATE MATERIALIZED VIEW app.m_words_over AS SELECT word FROM app.m_words;
+CREATE VIEW app.v_words AS SELECT length(word) AS n FROM app.m_words;
 CREATE FUNCTION app.tell() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.note = 'raise' THEN RAISE EXCEPTION 'the mail is %', (SELECT email FROM app.users WHERE id = 2); END IF;
@@ -47,6 +54,7 @@ BEGIN
 END $$;
 CREATE TRIGGER tell BEFORE UPDATE ON app.contacts FOR EACH ROW EXECUTE FUNCTION app.tell();
 RESET ROLE;
+CREATE DOMAIN public.user_row AS app.users;
 GRANT USAGE ON SCHEMA app TO readonly, writer;
 GRANT SELECT ON ALL TABLES IN SCHEMA app TO readonly, writer;
 GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA app TO writer;

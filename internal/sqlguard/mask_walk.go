@@ -138,20 +138,19 @@ func (w *maskWalk) refers(ref *pg.ColumnRef) (column, row bool) {
 		return false, true
 	}
 	if qualifier != "" && w.calls(qualifier, last) {
-		return w.names[last], !w.names[last]
+		column = w.f.joins[qualifier] && w.names[last]
+		return column, !column
 	}
 	row = w.f.joins[last] || slices.ContainsFunc(w.f.aliases[last], func(n Name) bool { return w.masked[n] })
 	return w.names[last], row && !w.names[last]
 }
 
-// calls tells that x.f may be the function f, called with the row x: x has no column of that name, and there
-// is such a function (manual, 38.5.2, functional and attribute notation). It is a whole row then. See
-// TestMaskedColumnsStayHidden.
+// calls tells that x.f may be something made of the row x: x is no join and has no column f, so it is a function
+// of that name, called with the row, or a cast to a domain over the row's type, which no function tells of
+// (manual, 38.5.2, functional and attribute notation); or nothing at all. It counts as a whole row. The row of a
+// join has no type to make a domain over. See TestMaskedColumnsStayHidden.
 func (w *maskWalk) calls(qualifier, field string) bool {
-	if len(w.v.methods[field]) == 0 {
-		return false
-	}
-	return w.f.joins[qualifier] || slices.ContainsFunc(w.f.aliases[qualifier], func(n Name) bool {
+	return w.f.joins[qualifier] && len(w.v.methods[field]) > 0 || slices.ContainsFunc(w.f.aliases[qualifier], func(n Name) bool {
 		return w.masked[n] && !w.v.byName[n].hasColumn(field)
 	})
 }
@@ -183,6 +182,10 @@ func (w *maskWalk) walk(m protoreflect.Message) {
 		if w.equalsParameter(n) {
 			return
 		}
+	case *pg.CreateTrigStmt:
+		for _, row := range []string{"old", "new"} { // in WHEN
+			w.f.alias(row, Name{Schema: n.Relation.GetSchemaname(), Name: n.Relation.GetRelname()})
+		}
 	case *pg.NullTest:
 		if ref := n.Arg.GetColumnRef(); ref != nil {
 			if column, _ := w.refers(ref); column {
@@ -206,7 +209,7 @@ func (w *maskWalk) walk(m protoreflect.Message) {
 
 func where(row bool) string {
 	if row {
-		return "in a whole row"
+		return "in a whole row (alias.x counts as one where the table has no column x)"
 	}
 	return "inside an expression, a condition, a sub-select or a clause"
 }

@@ -1,8 +1,8 @@
 -- What masks mean for one relation. {key}: its OID, a blank, and the masks as a JSON array of [schema, table,
 -- column]. Empty where they mean nothing, else JSON: Columns (their numbers, and which mask, from 1), Broken
 -- (masks of it whose column is not there), Reads, and Calls. A mask holds for the table that it names, for all
--- that inherit from it, for all that it inherits from, since reading those reads it (manual, 5.10), and for
--- columns that are generated from the masked one.
+-- that inherit from it, for all that it or those inherit from, since reading these reads it (manual, 5.10), and
+-- for columns that are generated from the masked one.
 -- pg_depend knows which columns a view's query names, but not whole rows: those are variables without a
 -- column number in the stored query.
 WITH RECURSIVE mk_key AS MATERIALIZED (
@@ -17,16 +17,14 @@ WITH RECURSIVE mk_key AS MATERIALIZED (
   SELECT mk_list.mk_ord, mk_list.mk_col, mk_c.oid AS mk_oid
   FROM mk_list JOIN pg_catalog.pg_namespace mk_n ON mk_n.nspname = mk_list.mk_nsp
   JOIN pg_catalog.pg_class mk_c ON mk_c.relnamespace = mk_n.oid AND mk_c.relname = mk_list.mk_rel AND mk_c.relkind IN ('r', 'p', 'v', 'm', 'f')
-), mk_up AS (
-  SELECT mk_table.mk_ord, mk_table.mk_col, mk_table.mk_oid FROM mk_table
-  UNION
-  SELECT mk_up.mk_ord, mk_up.mk_col, mk_i.inhparent FROM mk_up JOIN pg_catalog.pg_inherits mk_i ON mk_i.inhrelid = mk_up.mk_oid
 ), mk_down AS (
   SELECT mk_table.mk_ord, mk_table.mk_col, mk_table.mk_oid FROM mk_table
   UNION
   SELECT mk_down.mk_ord, mk_down.mk_col, mk_i.inhrelid FROM mk_down JOIN pg_catalog.pg_inherits mk_i ON mk_i.inhparent = mk_down.mk_oid
-), mk_kin AS MATERIALIZED (
-  SELECT mk_ord, mk_col, mk_oid FROM mk_up UNION SELECT mk_ord, mk_col, mk_oid FROM mk_down
+), mk_kin AS ( -- one that inherits may do so from other tables too
+  SELECT mk_down.mk_ord, mk_down.mk_col, mk_down.mk_oid FROM mk_down
+  UNION
+  SELECT mk_kin.mk_ord, mk_kin.mk_col, mk_i.inhparent FROM mk_kin JOIN pg_catalog.pg_inherits mk_i ON mk_i.inhrelid = mk_kin.mk_oid
 ), mk_named AS MATERIALIZED (
   SELECT mk_kin.mk_oid, mk_a.attnum, mk_kin.mk_ord
   FROM mk_kin JOIN pg_catalog.pg_attribute mk_a ON mk_a.attrelid = mk_kin.mk_oid AND mk_a.attname = mk_kin.mk_col AND mk_a.attnum > 0 AND NOT mk_a.attisdropped
@@ -65,7 +63,13 @@ WITH RECURSIVE mk_key AS MATERIALIZED (
            OR mk_rule.mk_action ~ ':varattno 0 ' AND EXISTS (SELECT FROM mk_column WHERE mk_column.mk_oid = mk_d.refobjid))
   ) OR EXISTS ( -- samples of values, and statements of others
     SELECT FROM mk_rule JOIN pg_catalog.pg_class mk_s ON mk_s.relnamespace = 11 AND mk_s.relname ~ '^pg_stat(s|istic)'
-    WHERE mk_rule.relkind = 'm' AND mk_rule.mk_action ~ (':relid ' || mk_s.oid::pg_catalog.text || ' ')) AS mk_yes
+    WHERE mk_rule.relkind = 'm' AND mk_rule.mk_action ~ (':relid ' || mk_s.oid::pg_catalog.text || ' ')
+  ) OR EXISTS ( -- functions that take SQL or names of tables as text; on those of the system nothing depends
+    SELECT FROM mk_rule CROSS JOIN LATERAL (
+      SELECT mk_q.oid AS mk_fid FROM pg_catalog.pg_proc mk_q
+      WHERE mk_q.proname = ANY ('{query_to_xml,query_to_xml_and_xmlschema,cursor_to_xml,table_to_xml,table_to_xml_and_xmlschema,schema_to_xml,schema_to_xml_and_xmlschema,
+        database_to_xml,database_to_xml_and_xmlschema,ts_stat,ts_rewrite,xpath_table,connectby,crosstab,crosstab2,crosstab3,crosstab4,dblink,dblink_fetch,dblink_get_result}'::pg_catalog.text[]) AND mk_rule.relkind = 'm') mk_f
+    WHERE mk_rule.mk_action ~ (':funcid ' || mk_f.mk_fid::pg_catalog.text || ' ')) AS mk_yes
 ), mk_calls AS (
   SELECT pg_catalog.json_agg(pg_catalog.json_build_object('OID', mk_p.oid::pg_catalog.int8, 'Schema', mk_n.nspname, 'Name', mk_p.proname,
     'OnPath', pg_catalog.pg_function_is_visible(mk_p.oid)) ORDER BY mk_p.oid) AS mk_json
