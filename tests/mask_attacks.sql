@@ -270,3 +270,5 @@ SELECT b FROM app.v_guests
 SELECT word FROM app.m_words
 SELECT word FROM app.m_words_over
 SELECT n FROM app.v_words
+SELECT * FROM app.v_missing
+SELECT v FROM app.v_missing_row

@@ -168,6 +168,7 @@ func TestMaskedAnswers(t *testing.T) {
 		"SELECT contact FROM app.v_own ORDER BY id":                                                                 {{"contact": "p***"}, {"contact": "s***"}},
 		"SELECT o.contact, c.email FROM app.v_own o JOIN app.contacts c USING (id) WHERE id = 1":                    {{"contact": "p***", "email": "public@open.example"}},
 		"SELECT * FROM app.v_beside ORDER BY id LIMIT 1":                                                            {{"id": "1"}},
+		"SELECT attname FROM app.v_attributes WHERE attrelid = 'app.guests'::regclass AND attname = 'badge'":        {{"attname": "badge"}},
 		"SELECT attmissingval FROM pg_attribute WHERE attrelid = 'app.users'::regclass AND attnum = 1":              {{"attmissingval": nil}},
 	} {
 		got, err := json.Marshal(ask(text).Rows)

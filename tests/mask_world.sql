@@ -43,6 +43,9 @@ CREATE MATERIALIZED VIEW app.m_function AS SELECT app.mail_of(1) AS mail;
 CREATE MATERIALIZED VIEW app.m_words AS SELECT word FROM ts_stat('SELECT to_tsvector(''simple'', email) FROM app.users');
 CREATE MATERIALIZED VIEW app.m_words_over AS SELECT word FROM app.m_words;
 CREATE VIEW app.v_words AS SELECT length(word) AS n FROM app.m_words;
+CREATE VIEW app.v_missing AS SELECT attname, attmissingval::text AS v FROM pg_attribute;
+CREATE VIEW app.v_missing_row AS SELECT to_jsonb(a) AS v FROM pg_attribute a;
+CREATE VIEW app.v_attributes AS SELECT attrelid, attname FROM pg_attribute;
 CREATE FUNCTION app.tell() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.note = 'raise' THEN RAISE EXCEPTION 'the mail is %', (SELECT email FROM app.users WHERE id = 2); END IF;

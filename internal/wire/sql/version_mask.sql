@@ -64,6 +64,9 @@ WITH RECURSIVE mk_key AS MATERIALIZED (
   ) OR EXISTS ( -- samples of values, and statements of others
     SELECT FROM mk_rule JOIN pg_catalog.pg_class mk_s ON mk_s.relnamespace = 11 AND mk_s.relname ~ '^pg_stat(s|istic)'
     WHERE mk_rule.relkind = 'm' AND mk_rule.mk_action ~ (':relid ' || mk_s.oid::pg_catalog.text || ' ')
+  ) OR EXISTS ( -- values of columns younger than their rows; on the system's tables nothing depends either
+    SELECT FROM mk_rule JOIN pg_catalog.pg_attribute mk_a ON mk_a.attrelid = 1249 AND mk_a.attname = 'attmissingval'
+    WHERE mk_rule.mk_action ~ ':relid 1249 ' AND mk_rule.mk_action ~ (':varattno (0|' || mk_a.attnum::pg_catalog.text || ') ')
   ) OR EXISTS ( -- functions that take SQL or names of tables as text; on those of the system nothing depends
     SELECT FROM mk_rule CROSS JOIN LATERAL (
       SELECT mk_q.oid AS mk_fid FROM pg_catalog.pg_proc mk_q
