@@ -180,6 +180,8 @@ type RelationMask struct {
 	Reads bool
 	// Calls are the functions of the database's own that filled a materialized view, at any depth.
 	Calls []Routine
+	// InKey says that it is partitioned by a masked column, or by an expression of one.
+	InKey bool
 }
 
 // maskOf reads what the catalog says; text it cannot read masks everything.

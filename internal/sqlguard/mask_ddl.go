@@ -38,6 +38,10 @@ func (g *Guard) covered(d *ddl, v *verdict, node *pg.Node) error {
 	switch n := node.Node.(type) {
 	case *pg.Node_ViewStmt:
 		return g.replacesMasked(d, v)
+	case *pg.Node_CreateStmt:
+		if err := fits(d, masked, v, n.CreateStmt); err != nil {
+			return err
+		}
 	case *pg.Node_RenameStmt:
 		return moved(d, masked, n.RenameStmt)
 	case *pg.Node_AlterObjectSchemaStmt:
@@ -117,6 +121,30 @@ func altered(d *ddl, masked map[Name]map[string]MaskAs, s *pg.AlterTableStmt) er
 	return nil
 }
 
+// fits judges a new partition or heir of a table with masked columns: its bounds must not be about these, since
+// what fits tells of the rows of a default partition and of the other bounds; and no expression may hold its
+// whole row, since which rows can be moved into it would tell. See TestPartitionsDoNotAskMaskedColumns.
+func fits(d *ddl, masked map[Name]map[string]MaskAs, v *verdict, s *pg.CreateStmt) error {
+	for name := range masked {
+		switch {
+		case !slices.Contains(d.writes, name):
+			continue
+		case s.Partbound != nil && maskOf(v.byName[name].Mask).InKey:
+			return uncovers(fmt.Sprintf("%s is partitioned by a masked column, and whether a partition fits would tell of its values", name))
+		}
+		whole := false
+		visit(s.ProtoReflect(), func(m protoreflect.Message) {
+			if ref, ok := m.Interface().(*pg.ColumnRef); ok {
+				whole = whole || slices.ContainsFunc(ref.Fields, func(f *pg.Node) bool { return f.GetString_().GetSval() == s.Relation.GetRelname() })
+			}
+		})
+		if whole {
+			return uncovers(fmt.Sprintf("Whole rows of %s hold masked columns", s.Relation.GetRelname()))
+		}
+	}
+	return nil
+}
+
 // mentions finds masked columns that are named by words, where no expression stands.
 func (d *ddl) mentions(node *pg.Node, masked map[Name]map[string]MaskAs, v *verdict) error {
 	own := map[string]bool{}
@@ -137,6 +165,19 @@ func (d *ddl) mentions(node *pg.Node, masked map[Name]map[string]MaskAs, v *verd
 			if own[n.Name] {
 				deny("Statistics of a masked column tell of its values")
 			}
+		case *pg.PartitionSpec: // of a new partition or heir: which rows may be moved into it would tell
+			visit(m, func(m protoreflect.Message) {
+				switch n := m.Interface().(type) {
+				case *pg.PartitionElem:
+					if own[n.Name] {
+						deny("A partition key holds the values of a masked column against bounds")
+					}
+				case *pg.ColumnRef:
+					if f := n.Fields; len(f) > 0 && own[f[len(f)-1].GetString_().GetSval()] {
+						deny("A partition key holds the values of a masked column against bounds")
+					}
+				}
+			})
 		case *pg.Constraint:
 			if n.Contype == pg.ConstrType_CONSTR_EXCLUSION && slices.ContainsFunc(n.Exclusions, func(e *pg.Node) bool {
 				items := e.GetList().GetItems()

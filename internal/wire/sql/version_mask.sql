@@ -1,8 +1,8 @@
 -- What masks mean for one relation. {key}: its OID, a blank, and the masks as a JSON array of [schema, table,
 -- column]. Empty where they mean nothing, else JSON: Columns (their numbers, and which mask, from 1), Broken
--- (masks of it whose column is not there), Reads, and Calls. A mask holds for the table that it names, for all
--- that inherit from it, for all that it or those inherit from, since reading these reads it (manual, 5.10), and
--- for columns that are generated from the masked one.
+-- (masks of it whose column is not there), Reads, Calls, and InKey (it is partitioned by a masked column). A mask
+-- holds for the table that it names, for all that inherit from it, for all that it or those inherit from, since
+-- reading these reads it (manual, 5.10), and for columns that are generated from the masked one.
 -- pg_depend knows which columns a view's query names, but not whole rows: those are variables without a
 -- column number in the stored query.
 WITH RECURSIVE mk_key AS MATERIALIZED (
@@ -84,9 +84,12 @@ WITH RECURSIVE mk_key AS MATERIALIZED (
 ), mk_own AS (
   SELECT (SELECT pg_catalog.json_agg(pg_catalog.json_build_object('Number', mk_column.attnum, 'Mask', mk_column.mk_ord) ORDER BY mk_column.attnum, mk_column.mk_ord)
           FROM mk_column WHERE mk_column.mk_oid = mk_root.mk_oid) AS mk_columns,
-         (SELECT pg_catalog.json_agg(mk_broken.mk_ord ORDER BY mk_broken.mk_ord) FROM mk_broken WHERE mk_broken.mk_oid = mk_root.mk_oid) AS mk_brokens
+         (SELECT pg_catalog.json_agg(mk_broken.mk_ord ORDER BY mk_broken.mk_ord) FROM mk_broken WHERE mk_broken.mk_oid = mk_root.mk_oid) AS mk_brokens,
+         EXISTS (SELECT FROM pg_catalog.pg_partitioned_table mk_t JOIN mk_column ON mk_column.mk_oid = mk_t.partrelid
+                 WHERE mk_t.partrelid = mk_root.mk_oid
+                   AND (mk_column.attnum = ANY (mk_t.partattrs::pg_catalog.int2[]) OR mk_t.partexprs::pg_catalog.text ~ (':varattno ' || mk_column.attnum::pg_catalog.text || ' '))) AS mk_inkey
   FROM mk_root
 )
 SELECT CASE WHEN mk_columns IS NULL AND mk_brokens IS NULL AND NOT mk_yes AND mk_json IS NULL THEN ''
-            ELSE pg_catalog.json_build_object('Columns', mk_columns, 'Broken', mk_brokens, 'Reads', mk_yes, 'Calls', mk_json)::pg_catalog.text END
+            ELSE pg_catalog.json_build_object('Columns', mk_columns, 'Broken', mk_brokens, 'Reads', mk_yes, 'Calls', mk_json, 'InKey', mk_inkey)::pg_catalog.text END
 FROM mk_own CROSS JOIN mk_reads CROSS JOIN mk_calls
