@@ -1,5 +1,3 @@
-//go:build mutants
-
 package mutants
 
 const (
@@ -8,6 +6,16 @@ const (
 	asks  = "./internal/ask"
 	whole = "./tests"
 )
+
+// fault is one line that is wrong.
+type fault struct {
+	property string // S01–S22, or "gate: …" for a gate of a plan
+	what     string // what is wrong now
+	file     string // from the root
+	old, new string // old stands in the file exactly once
+	pkg      string // where the test is
+	catcher  string // the test that is named for it
+}
 
 // faults are written by hand: one at least for each property of the safety case and each gate of a plan.
 var faults = []fault{

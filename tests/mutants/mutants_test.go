@@ -18,16 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fault is one line that is wrong.
-type fault struct {
-	property string // S01–S22, or "gate: …" for a gate of a plan
-	what     string // what is wrong now
-	file     string // from the root
-	old, new string // old stands in the file exactly once
-	pkg      string // where the test is
-	catcher  string // the test that is named for it
-}
-
 // TestMutants runs each fault against its catcher, after all catchers passed on the code as it is.
 // SW_MUTANTS picks those whose property or description matches.
 func TestMutants(t *testing.T) {
