@@ -76,3 +76,23 @@ func TestFieldC43AProxyForbidsBegin(t *testing.T) {
 		})
 	}
 }
+
+// What a client leaves out, it may also write as null: a nil map of Go is that.
+func TestNullIsNoArgument(t *testing.T) {
+	t.Parallel()
+	s := start(t, world(t), options{})
+	s.call("describe_schema", nil).ok(t, nil)
+	require.Equal(t, s.call("query", args{}).text, s.call("query", nil).text)
+	for method, params := range map[string]any{
+		"tools/list": nil, "prompts/list": nil, "resources/list": nil, "resources/templates/list": nil, "ping": nil,
+		"prompts/get": args{"name": "review_migration", "arguments": nil},
+	} {
+		m := s.request(method, params).wait()
+		if method == "prompts/get" {
+			require.NotNil(t, m.Error)
+			require.Contains(t, m.Error.Message, "statement")
+			continue
+		}
+		require.Nil(t, m.Error, method)
+	}
+}

@@ -137,6 +137,38 @@ func TestCheckConfigAllowlists(t *testing.T) {
 		`"tables":["sales.orders","sales.\"Order Items\"","sales.half","sales.mv","app.itms","sale.orders","sales.seq"]`))
 }
 
+// Who does not own a table cannot alter it. What of the writable tables run_migration can change is a line of
+// its own, a warning where a role for migrations is set and does not reach all of them.
+func TestCheckConfigMigrations(t *testing.T) {
+	t.Parallel()
+	db, env := database(t)
+	db.Exec(t, `CREATE SCHEMA mine AUTHORIZATION migrator; CREATE SCHEMA theirs;
+		CREATE TABLE mine.a (id int); CREATE VIEW mine.v AS SELECT 1 AS one; ALTER TABLE mine.a OWNER TO migrator; ALTER VIEW mine.v OWNER TO migrator;
+		CREATE TABLE theirs."B" (id int); CREATE TABLE theirs.c (id int)`)
+	check := func(role, write string) string {
+		path := filepath.Join(t.TempDir(), "config.json")
+		require.NoError(t, os.WriteFile(path, []byte(`{"database":{"migrationRole":"`+role+`"},"allowlist":{"write":{"schemas":[`+write+`]}}}`), 0o600))
+		code, stdout, stderr := once(t, env[:2], "check-config", "--config", path)
+		require.Equal(t, exitOK, code, stdout+stderr)
+		for line := range strings.Lines(stdout) {
+			if f := strings.Fields(line); f[1] == "database.migrationRole" {
+				return f[0] + " " + strings.Join(f[2:], " ")
+			}
+		}
+		return ""
+	}
+	require.Empty(t, check("migrator", ``))
+	require.Empty(t, check("migrator", `"nothing_there"`))
+	require.Equal(t, "ok role migrator owns what may be written: run_migration can change it", check("migrator", `"mine"`))
+	require.Equal(t, `warn role migrator does not own 2 of the 4 tables and views that may be written, for example theirs."B": run_migration cannot change them. ALTER TABLE … OWNER TO migrator for those it shall change`,
+		check("migrator", `"mine","theirs"`))
+	require.Equal(t, "ok none: run_migration runs as role writer, which owns 0 of the 2 tables and views that may be written", check("", `"mine"`))
+	// A member has the owner's rights where it inherits them.
+	db.Exec(t, `CREATE ROLE deputy_`+db.Name+` NOLOGIN; GRANT migrator TO deputy_`+db.Name)
+	t.Cleanup(func() { db.Exec(t, `DROP ROLE deputy_`+db.Name) })
+	require.Contains(t, check("deputy_"+db.Name, `"mine"`), "owns what may be written")
+}
+
 // A role without any grant is told of, as is an empty database: an agent would see nothing.
 func TestCheckConfigNothingReadable(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,9 @@ type GrantedRelation struct {
 	// Lacks are those of USAGE (on the schema), SELECT, INSERT, UPDATE and DELETE that the role does not
 	// have; of SELECT, INSERT and UPDATE one column is enough.
 	Lacks []string
+	// Migrates tells whether run_migration may change it: the role of migrations (database.migrationRole,
+	// else the role itself) owns it, or has the rights of its owner.
+	Migrates bool
 }
 
 // Granted looks for every relation of the schemas, and for the tables, and tells what the role may do with
@@ -35,11 +38,15 @@ func (p *Pool) Granted(ctx context.Context, schemas []string, tables []sqlguard.
 	out := &Granted{}
 	_, err := p.read(ctx, func(s *Session) ([]wire.Reply, error) {
 		out.Role = s.Role()
+		migrations := p.opts.MigrationRole
+		if migrations == "" {
+			migrations = out.Role
+		}
 		of, names := columns(tables)
 		replies, err := s.Flush(ctx, wire.Segment{
 			{SQL: "BEGIN TRANSACTION READ ONLY"},
 			{SQL: catalogTimeouts},
-			{SQL: grantedSQL, Params: [][]byte{wire.TextArray(schemas), of, names}},
+			{SQL: grantedSQL, Params: [][]byte{wire.TextArray(schemas), of, names, []byte(migrations)}},
 			{SQL: `SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%' ORDER BY 1`},
 		}, wire.Segment{{SQL: "ROLLBACK"}})
 		if err != nil {
@@ -49,7 +56,7 @@ func (p *Pool) Granted(ctx context.Context, schemas []string, tables []sqlguard.
 			return replies, fmt.Errorf("looking for what the allowlist names: %w", e)
 		}
 		for _, row := range replies[0].Results[2].Rows {
-			r := GrantedRelation{Schema: string(row[0]), Name: string(row[1]), Kind: row[2][0]}
+			r := GrantedRelation{Schema: string(row[0]), Name: string(row[1]), Kind: row[2][0], Migrates: isTrue(row[4])}
 			if len(row[3]) > 0 {
 				r.Lacks = strings.Split(string(row[3]), ",")
 			}

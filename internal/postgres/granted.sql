@@ -1,5 +1,7 @@
--- $1 schemas; $2, $3 schemas and names of tables, in parallel. The relations there are, and what the
--- current role lacks of the rights to use them. Partitions are used through their parent, unless named.
+-- $1 schemas; $2, $3 schemas and names of tables, in parallel; $4 the role of migrations, or null. The
+-- relations there are, what the current role lacks of the rights to use them, and whether the role of
+-- migrations may change them: ALTER TABLE, "You must own the table". Null where there is no such role.
+-- Partitions are used through their parent, unless named.
 WITH want AS (
   SELECT w.schema, w.name
   FROM ROWS FROM (pg_catalog.unnest($2::pg_catalog.text[]), pg_catalog.unnest($3::pg_catalog.text[])) w(schema, name)
@@ -10,7 +12,8 @@ SELECT n.nspname, c.relname, c.relkind,
     CASE WHEN NOT pg_catalog.has_any_column_privilege(c.oid, 'SELECT') THEN 'SELECT' END,
     CASE WHEN NOT pg_catalog.has_any_column_privilege(c.oid, 'INSERT') THEN 'INSERT' END,
     CASE WHEN NOT pg_catalog.has_any_column_privilege(c.oid, 'UPDATE') THEN 'UPDATE' END,
-    CASE WHEN NOT pg_catalog.has_table_privilege(c.oid, 'DELETE') THEN 'DELETE' END) AS lacks
+    CASE WHEN NOT pg_catalog.has_table_privilege(c.oid, 'DELETE') THEN 'DELETE' END) AS lacks,
+  (SELECT pg_catalog.pg_has_role(r.oid, c.relowner, 'USAGE') FROM pg_catalog.pg_roles r WHERE r.rolname = $4) AS migrates
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,10 @@ import (
 
 // decode reads a call's arguments. usage is the tool's line of arguments, for the hint.
 func decode(usage string, arguments json.RawMessage, into any) error {
-	if len(arguments) == 0 {
-		arguments = json.RawMessage("{}") // a call without arguments is a call with none
+	// A call without arguments is a call with none, and so is null: what a client writes whose language
+	// has no other empty map (a nil map of Go, None). See TestNoArguments.
+	if a := bytes.TrimSpace(arguments); len(a) == 0 || bytes.Equal(a, []byte("null")) {
+		arguments = json.RawMessage("{}")
 	}
 	err := strictjson.Decode(arguments, into)
 	if err == nil {

@@ -154,19 +154,37 @@ func TestRefusedArguments(t *testing.T) {
 func TestArgumentsThatAreNoObject(t *testing.T) {
 	t.Parallel()
 	for name := range setup(t).tools {
-		for _, arguments := range []string{`null`, `[]`, `"x"`, `5`, `true`, `{`, "", `{}{}`, "{\"\xff\":1}", `{"\ud800":1}`, strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500)} {
-			if name == "describe_schema" && arguments == "" {
-				continue // no arguments are no arguments
-			}
+		for _, arguments := range []string{`[]`, `"x"`, `5`, `true`, `{`, `{}{}`, `null{}`, `[null]`, `nul`, "{\"\xff\":1}", `{"\ud800":1}`, strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500)} {
 			b := setup(t)
 			_, err := b.call(t, name, arguments)
 			_, ok := refusal.As(err)
 			require.True(t, ok, "%s %q: %v", name, arguments, err)
 		}
 	}
-	b := setup(t)
-	_, err := b.call(t, "describe_schema", "")
-	require.NoError(t, err)
+}
+
+// No arguments, however a client writes that, are the empty object: describe_schema lists, and every other
+// tool says what it needs.
+func TestNoArguments(t *testing.T) {
+	t.Parallel()
+	for name := range setup(t).tools {
+		var want string
+		for i, arguments := range []string{`{}`, ``, `null`, " null\n"} {
+			b := setup(t)
+			_, err := b.call(t, name, arguments)
+			if name == "describe_schema" {
+				require.NoError(t, err, "%q", arguments)
+				continue
+			}
+			e, ok := refusal.As(err)
+			require.True(t, ok, "%s %q: %v", name, arguments, err)
+			if got := e.Message + e.Hint; i == 0 {
+				want = got
+			} else {
+				require.Equal(t, want, got, "%s %q", name, arguments)
+			}
+		}
+	}
 }
 
 func TestStringsThatHoldJSON(t *testing.T) {
