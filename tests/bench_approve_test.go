@@ -87,22 +87,24 @@ func TestBenchApproval(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
-	at := func(v []float64, q float64) float64 {
-		v = slices.Clone(v)
-		slices.Sort(v)
-		return v[int(q*float64(len(v)-1)+0.5)]
-	}
 	for _, l := range []struct {
 		name string
 		v    []float64
 	}{{"approve to execute_plan answering", whole}, {"recheck and approve alone", half}, {"execute_plan alone, approved before", other}, {"the bare statement", bare}} {
-		fmt.Printf("%-44s median %7.2f ms  (quarter %.2f, three quarters %.2f, slowest %.2f)\n", l.name, at(l.v, 0.5), at(l.v, 0.25), at(l.v, 0.75), at(l.v, 1))
+		fmt.Printf("%-44s median %7.2f ms  (quarter %.2f, three quarters %.2f, slowest %.2f)\n", l.name, quantile(l.v, 0.5), quantile(l.v, 0.25), quantile(l.v, 0.75), quantile(l.v, 1))
 	}
 	var ratio []float64
 	for i := range whole {
 		ratio = append(ratio, whole[i]/other[i])
 	}
-	fmt.Printf("%-44s %.2f of execute_plan alone, of %d rounds\n", "  ratio", at(ratio, 0.5), len(whole))
+	fmt.Printf("%-44s %.2f of execute_plan alone, of %d rounds\n", "  ratio", quantile(ratio, 0.5), len(whole))
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Printf("%-44s %s", "  load", load)
+}
+
+// quantile of the figures, which it leaves as they are.
+func quantile(v []float64, q float64) float64 {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	return v[int(q*float64(len(v)-1)+0.5)]
 }
