@@ -75,14 +75,18 @@ func look(t *testing.T, ctx context.Context, width int64, scheme string) {
 	until(t, ctx, `document.getAnimations().length === 0`)
 }
 
-// shoot writes a picture of the whole page where SW_SCREENSHOTS names a directory.
+// shoot writes a picture of the whole page, or of the window with its dialog, where SW_SCREENSHOTS names a directory.
 func shoot(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	dir := os.Getenv("SW_SCREENSHOTS")
 	if dir == "" {
 		return
 	}
-	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	take := chromedp.FullScreenshot(100)
+	if eval[bool](t, ctx, `document.querySelector('dialog[open]') !== null`) {
+		take = chromedp.CaptureScreenshot() // a dialog has its place in the window, not on the page
+	}
+	png, err := chromedp.Run(ctx, take)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600))
 }

@@ -39,7 +39,7 @@ func TestScreenshots(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		p    plan.Preview
-	}{{"delete", cascade()}, {"update", repricing()}, {"migration", dropColumn()}} {
+	}{{"delete", cascade()}, {"update", repricing()}, {"migration", dropColumn()}, {"masked", newAddresses()}} {
 		made := b.add(c.p)
 		picture(c.name, armed)
 		_, _, err := b.store.Reject(made.Token, "on-call", "Not now.")

@@ -17,7 +17,11 @@ const armed = `[...document.querySelectorAll('.acts .btn')].some((x) => x.getAtt
 func gallery(t *testing.T) *bundle {
 	l := diary()
 	l.rows = l.rows[:12]
-	return setup(t, with(l), func(o *approvalui.Options, _ *plan.Options) { o.Refusals = refusals() })
+	return setup(t, with(l), func(o *approvalui.Options, _ *plan.Options) {
+		o.Refusals = refusals()
+		o.OpenCommand = "sw-postgres-mcp approvals open"
+		o.OpenBrowser = func(string) error { return nil }
+	})
 }
 
 // walk leads the browser through every state of the page and stops at each.

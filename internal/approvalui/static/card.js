@@ -179,7 +179,7 @@ export class Card {
     const soon = ms < 15000;
     const gone = !this.app.connected();
     const secs = Math.max(0, Math.round((this.app.now() - this.card.previewed_at) / 1000));
-    put(this.ago, `${this.card.facts ? 'Measured' : 'Counted'} by running it and undoing it, ${secs < 90 ? secs + ' s' : Math.round(secs / 60) + ' min'} ago`);
+    put(this.ago, `${this.card.facts ? 'Measured' : 'Counted'} by running it and undoing it, ${secs < 90 ? secs + '\u00a0s' : Math.round(secs / 60) + '\u00a0min'}\u00a0ago`);
     put(this.mini, left(ms));
     this.mini.classList.toggle('soon', soon);
     this.clockBox.classList.toggle('clock-soon', soon && !gone);

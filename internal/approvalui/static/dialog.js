@@ -1,5 +1,6 @@
 // Two dialogs (pin.js holds a third): why a plan is rejected, and under which name decisions are recorded.
 import { el, icon, left, outside, sentence } from './text.js';
+import { maskedIn } from './evidence.js';
 
 const SUGGESTIONS = [
   ['Too broad', 'Too broad. Narrow the WHERE and preview again.'],
@@ -50,7 +51,7 @@ export function reject(c, opener, app, send) {
     el('div', null, el('h2', { id: 'rj-h' }, 'Reject this plan?'), el('p', { class: 'sub', id: 'rj-d' }, sentence(s.main)),
       el('p', { class: 'sub' }, 'Final for this plan. Nothing changes in the database. ', time, ' left.')),
     el('fieldset', null, el('legend', { class: 'label' }, 'What should the agent do now?'), el('div', { class: 'picks' }, SUGGESTIONS.map(pick))),
-    el('div', { class: 'field' }, el('label', { for: 'rj-t' }, 'The agent will read this'), text, el('p', { class: 'help', id: 'rj-n' }, 'It is also kept in the audit log. No passwords, please.')),
+    el('div', { class: 'field' }, el('label', { for: 'rj-t' }, 'The agent will read this'), text, el('p', { class: 'help', id: 'rj-n' }, 'It is also kept in the audit log. No passwords, please.', maskedIn(c).length > 0 && ' Leave out what the agent sees masked.')),
     err, el('div', { class: 'row' }, keep, go));
   box.tick = () => { time.textContent = left(c.expires_at - app.now()); };
   box.tick();

@@ -92,9 +92,25 @@ export function fold(summary, make) {
   return d;
 }
 
-// masked marks a column of which only the person sees the values.
+// masked marks a column of which only the person sees the values: with a picture, a word, and for
+// readers, who hear it with each cell, the whole of it. unmasked says below the table what it means.
 function masked(yes) {
-  return yes && el('span', { class: 'dim' }, ' (masked for the agent)');
+  return yes && el('span', { class: 'masked', title: 'The agent sees a mask in place of these values' }, icon('veil'), el('span', { class: 'vh' }, ', '), 'masked', el('span', { class: 'vh' }, ' for the agent'));
+}
+
+// maskedIn lists the columns that a card shows and of which the agent sees a mask.
+export function maskedIn(c) {
+  if (c.brief) return [];
+  const of = (columns, masks) => columns.filter((_, i) => masks[i]);
+  const g = c.changes;
+  return [...new Set(g.rows.length > 0 ? of(g.keys, g.key_masked).concat(of(g.columns, g.masked)) : of(c.sample_rows.columns, c.sample_rows.masked))];
+}
+
+function unmasked(c) {
+  const all = maskedIn(c);
+  if (!all.length) return null;
+  const list = all.map((n, i) => [i === 0 ? '' : i === all.length - 1 ? ' and ' : ', ', name(n)]);
+  return el('p', { class: 'help unmasked' }, icon('veil'), el('span', null, 'You see the values of ', list, '. The agent sees a mask in their place.'));
 }
 
 function gridTable(g, rows) {
@@ -111,7 +127,7 @@ function changeTable(g, rows) {
     const side = g.right[j] ? 'r' : null;
     const isLast = j === g.columns.length - 1 && !diff[j];
     heads.push(el('th', { scope: 'col', class: side }, outside(c), ' before', masked(g.masked[j])), el('th', { class: 'arrow' }, el('span', { class: 'vh' }, 'becomes')),
-      el('th', { scope: 'col', class: isLast && !side ? 'fill' : side }, outside(c), ' after'));
+      el('th', { scope: 'col', class: isLast && !side ? 'fill' : side }, outside(c), ' after', masked(g.masked[j])));
     if (diff[j]) heads.push(el('th', { scope: 'col', class: j === g.columns.length - 1 ? 'fill' : null }, 'difference'));
   });
   return el('table', { class: 'rows' }, el('thead', null, el('tr', null, heads)), el('tbody', null, rows.map((r) => {
@@ -143,6 +159,7 @@ export function samples(c) {
   return el('section', { class: 'sec' },
     el('div', { class: 'sec-head' }, el('h3', null, head), el('span', null, of)),
     scroll(head, table(shown)),
+    unmasked(c),
     rest.length > 0 && el('div', { class: 'tail' }, fold(`${rest.length} more ${plural(rest.length, 'sample', 'samples')}`, () => scroll(head + ', more samples', table(rest)))));
 }
 

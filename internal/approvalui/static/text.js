@@ -82,7 +82,8 @@ export function outside(text, { lines = false, breaks = false, blanks = false } 
   }
   flush();
   const n = text.length - body.length;
-  if (n > 0) out.push(el('span', { class: 'blanks', title: n + ' trailing blanks' }, '\u2420'.repeat(Math.min(n, 20)), el('span', { class: 'vh' }, ` ${n} trailing blanks`)));
+  // A word in a box: fonts lack the pictures of blanks.
+  if (n > 0) out.push(el('span', { class: 'ctl blanks', title: 'at the end' }, `${count(n)} ${plural(n, 'blank', 'blanks')}`, el('span', { class: 'vh' }, ' at the end')));
   return out;
 }
 

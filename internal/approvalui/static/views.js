@@ -43,7 +43,7 @@ export function make(app, page) {
     const c = data.plan;
     const s = c.render.sentence;
     return [
-      el('div', { class: 'head' }, el('h1', null, sentence(c.result ? c.result.head : s.main)), el('p', null, c.result ? sentence(c.result.body) : 'It waits for a decision.')),
+      el('div', { class: 'head' }, el('h1', null, sentence(c.result ? c.result.head : s.main)), el('p', null, c.result ? sentence(c.result.body) : ['It waits for a decision, under ', el('a', { href: '#' }, 'Waiting'), '.'])),
       el('div', { class: 'chain' }, ...[steps(data.history), data.audit_note && el('p', { class: 'help' }, outside(data.audit_note)),
         el('h2', { class: 'vh' }, 'The plan'), agent(c), samples(c), statement(c, true), meta(c, app.server)].filter(Boolean))];
   }
