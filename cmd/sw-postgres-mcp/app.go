@@ -102,6 +102,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, at desktop
 	})
 	core = writecore.New(writecore.Options{
 		Acquire:             writer(db),
+		Connections:         int(cfg.Database.MaxConnections),
 		Recheck:             recheck(db, guard),
 		Disabled:            func(tool string) error { return tools.Disabled(cfg.Tools, cfg.ToolsFrom, tool) },
 		Store:               a.store,

@@ -196,6 +196,12 @@ func (w *TwoPhaseWrite) commitPlan(ctx context.Context, req ExecuteRequest, ex *
 		ex.Fail()
 		return Outcome{}, fmt.Errorf("executing: the plan holds no checked statement")
 	}
+	free, err := w.slot(ctx, wk)
+	if err != nil {
+		ex.Fail()
+		return Outcome{}, err
+	}
+	defer free()
 	s, err := w.o.Acquire(ctx)
 	if err != nil {
 		ex.Fail()
@@ -223,6 +229,11 @@ func (w *TwoPhaseWrite) commitPlan(ctx context.Context, req ExecuteRequest, ex *
 		if again != nil {
 			err = changedByOthers(wk.statement, again)
 		}
+		settleFailure(ex, err)
+		return Outcome{}, err
+	}
+	if err := w.look(ctx, p, wk, t); err != nil {
+		w.undo(s)
 		settleFailure(ex, err)
 		return Outcome{}, err
 	}
@@ -264,7 +275,9 @@ type trial struct {
 	returned wire.Result
 	shape    shape
 	identity string
-	reason   string // what goes into the executed row
+	reason   string            // what goes into the executed row
+	made     []plan.Definition // read behind the run, in its own snapshot
+	unseen   []plan.Definition // of those, what look must read again
 }
 
 // try runs the first flush: lock the token, take the rows, run the stored statement, compare. On any
@@ -323,6 +336,7 @@ func (w *TwoPhaseWrite) tryWith(ctx context.Context, s Session, p plan.Plan, wk 
 		w.undo(s)
 		return nil, nil, err
 	}
+	t.unseen = unseen(p, wk, t.made, first)
 	return t, nil, nil
 }
 
@@ -430,7 +444,8 @@ func (w *TwoPhaseWrite) compare(s Flusher, p plan.Plan, wk *work, sc *script, re
 	if diff := p.BlastRadius.Difference(t.radius); diff != "" {
 		return nil, rowsetChanged(diff)
 	}
-	if diff := plan.DefinitionsDifference(p.Definitions, definitionsOf(effects)); diff != "" {
+	t.made = definitionsOf(effects)
+	if diff := plan.DefinitionsDifference(p.Definitions, t.made); diff != "" {
 		return nil, definitionChanged(diff)
 	}
 	return t, nil

@@ -21,5 +21,8 @@ func GeneratedSQL(st *sqlguard.Statement, hardMax int64) (probeSQL, runSQL strin
 	return probe(st, params[:st.WhereParams()], hardMax, false, "MARK_").SQL, r.SQL
 }
 
+// Queued is how many executes wait for a slot.
+func Queued(w *TwoPhaseWrite) int { return int(w.queued.Load()) }
+
 // Waiting is how many calls wait for a person.
 func Waiting(w *TwoPhaseWrite) int { return len(w.waiting) }

@@ -69,9 +69,8 @@ func effectsOf(r wire.Result) ([]effect, error) {
 // write to, read behind the run: what was there before it and what came during it is in them.
 //
 // Under REPEATABLE READ (needsSnapshot) they are as of the transaction's snapshot, while Postgres runs what is
-// there when it runs. The target is locked before there is a snapshot (lockFirst), and of functions the text is
-// read as it is now (behaviour.sql). What remains is what commits between the snapshot and the first lock: of
-// a relation that only a trigger, a cascade or a partition leads to, and of a view that cannot be locked.
+// there when it runs. The target is locked before there is a snapshot (lockFirst), of functions the text is
+// read as it is now (behaviour.sql), and the other relations are read again by another connection (look).
 func definitionsOf(effects []effect) []plan.Definition {
 	var out []plan.Definition
 	for _, e := range effects {

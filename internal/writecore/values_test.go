@@ -192,13 +192,23 @@ func (b *bundle) during(r writecore.Reply, sql string) error {
 }
 
 // TestS04DefinitionsUnderASnapshot: where execute runs on one snapshot, what an open transaction changes in the
-// target's definition, or in a function that it runs, is seen though it commits while execute waits for it.
+// definition of any table that is written, whichever way it is reached and whatever the writer may do there, or
+// in a function that it runs, is seen though it commits while execute waits for it.
 func TestS04DefinitionsUnderASnapshot(t *testing.T) {
 	t.Parallel()
 	elsewhere := func(b *bundle) (writecore.Reply, error) {
 		return b.update("app.t", setV("5"), nil, "id IN (SELECT 1 FROM app.child)")
 	}
 	view := func(b *bundle) (writecore.Reply, error) { return b.update("app.shown", setV("5"), nil, "id = 1") }
+	remove := func(b *bundle) (writecore.Reply, error) {
+		return b.delete("app.t", "id IN (SELECT t FROM app.child)")
+	}
+	parts := func(b *bundle) (writecore.Reply, error) {
+		return b.update("app.part", setV("5"), nil, "id IN (SELECT id FROM app.t)")
+	}
+	const trigger = "CREATE FUNCTION l() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.v := 9; RETURN NEW; END $$; CREATE TRIGGER l BEFORE INSERT OR UPDATE ON "
+	const closed = "REVOKE ALL ON log, child FROM writer; CREATE DOMAIN mark AS int DEFAULT 1; ALTER TABLE log ADD m mark, ADD d int GENERATED ALWAYS AS (t + 1) STORED;" +
+		"CREATE FUNCTION marks() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.v := 1; RETURN NEW; END $$; CREATE TRIGGER marks BEFORE INSERT ON log FOR EACH ROW EXECUTE FUNCTION marks(); GRANT SELECT ON child TO writer;"
 	const stamps = "CREATE OR REPLACE FUNCTION app.stamps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.note := 'c'; RETURN NEW; END $$"
 	const columns = "REVOKE INSERT, UPDATE, DELETE ON app.t FROM writer; GRANT UPDATE (v) ON app.t TO writer; "
 	for name, c := range map[string]struct {
@@ -214,6 +224,27 @@ func TestS04DefinitionsUnderASnapshot(t *testing.T) {
 		"a function, and its table":  {"", elsewhere, stamps + "; LOCK TABLE t", "the triggers of app.t"},
 		"a function, and its row":    {"", elsewhere, stamps + "; LOCK TABLE log", "the triggers of app.t"},
 		"a function (a column only)": {columns, elsewhere, stamps + "; LOCK TABLE t", "the triggers of app.t"},
+		"a trigger (a column only)":  {columns, elsewhere, "ALTER TABLE t DISABLE TRIGGER stamps", "the triggers of app.t"},
+		// what only a trigger, a cascade or a partition leads to
+		"behind: a trigger is added":        {"", elsewhere, trigger + "log FOR EACH ROW EXECUTE FUNCTION l()", "the triggers of app.log"},
+		"behind: a default":                 {"", elsewhere, "ALTER TABLE log ALTER v SET DEFAULT 2", "the columns of app.log"},
+		"no right: a trigger is added":      {closed, elsewhere, trigger + "log FOR EACH ROW EXECUTE FUNCTION l()", "the triggers of app.log"},
+		"no right: a trigger is disabled":   {closed, elsewhere, "ALTER TABLE log DISABLE TRIGGER marks", "the triggers of app.log"},
+		"no right: a trigger is replaced":   {closed, elsewhere, "CREATE OR REPLACE TRIGGER marks BEFORE INSERT ON log FOR EACH ROW WHEN (NEW.t > 0) EXECUTE FUNCTION marks()", "the triggers of app.log"},
+		"no right: a trigger is renamed":    {closed, elsewhere, "ALTER TRIGGER marks ON log RENAME TO zzz", "the triggers of app.log"},
+		"no right: a trigger goes":          {closed, elsewhere, "DROP TRIGGER marks ON log", "the triggers of app.log"},
+		"no right: a rule":                  {closed, elsewhere, "CREATE OR REPLACE RULE r AS ON INSERT TO log DO ALSO SELECT 1", "the rules or policies of app.log"},
+		"no right: a policy":                {closed, elsewhere, "CREATE POLICY p ON log USING (true)", "the rules or policies of app.log"},
+		"no right: a default":               {closed, elsewhere, "ALTER TABLE log ALTER v SET DEFAULT 2", "the columns of app.log"},
+		"no right: a default goes":          {closed, elsewhere, "ALTER TABLE log ALTER v DROP DEFAULT", "the columns of app.log"},
+		"no right: a domain's default":      {closed, elsewhere, "ALTER DOMAIN mark SET DEFAULT 2; LOCK TABLE log", "the columns of app.log"},
+		"no right: a generated column":      {closed, elsewhere, "ALTER TABLE log DROP d; ALTER TABLE log ADD d int GENERATED ALWAYS AS (t + 2) STORED", "the columns of app.log"},
+		"no right: a column is added":       {closed, elsewhere, "ALTER TABLE log ADD e int DEFAULT 3", "the columns of app.log"},
+		"no right: an identity":             {closed, elsewhere, "ALTER TABLE log ADD e int GENERATED ALWAYS AS IDENTITY", "the columns of app.log"},
+		"a cascade: a trigger is added":     {closed, remove, "CREATE FUNCTION l() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$; CREATE TRIGGER l BEFORE UPDATE ON child FOR EACH ROW EXECUTE FUNCTION l()", "the triggers of app.child"},
+		"a cascade: what it does":           {closed, remove, "ALTER TABLE child DROP CONSTRAINT child_t_fkey, ADD CONSTRAINT child_t_fkey FOREIGN KEY (t) REFERENCES t ON DELETE SET NULL ON UPDATE CASCADE", "what the foreign keys of app.child do"},
+		"a partition: a trigger is added":   {"", parts, trigger + "part_1 FOR EACH ROW EXECUTE FUNCTION l()", "the triggers of app.part_1"},
+		"behind a view: a trigger is added": {"", view, trigger + "log FOR EACH ROW EXECUTE FUNCTION l()", "the triggers of app.log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

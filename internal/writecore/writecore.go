@@ -17,6 +17,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jpka/sw-postgres-mcp/internal/audit"
@@ -71,8 +72,10 @@ type Recorder interface {
 // Options configure a TwoPhaseWrite. All fields without a stated default are required.
 type Options struct {
 	Acquire func(context.Context) (Session, error) // the writer pool
-	Store   *plan.Store
-	Audit   Recorder
+	// Connections is how many that pool has, at least 2; 0 = 10. See slot.
+	Connections int
+	Store       *plan.Store
+	Audit       Recorder
 	// CanWrite is the write allowlist's verdict on a table that a statement changed indirectly.
 	CanWrite func(schema, name string) bool
 	// CanRead is that of the read allowlist; nil hides nothing.
@@ -115,6 +118,9 @@ type TwoPhaseWrite struct {
 	waiting chan struct{}
 	ddl     chan struct{} // one rehearsal of a migration at a time
 	looking chan struct{} // one look for who blocks at a time
+	// snapshots are the slots of executes that may need a second connection; queued is how many wait for one.
+	snapshots chan struct{}
+	queued    atomic.Int64
 	// rehearsed belongs to whoever holds ddl.
 	rehearsed rehearsals
 	deciding  deciding
@@ -122,6 +128,9 @@ type TwoPhaseWrite struct {
 
 // New returns a core over o.
 func New(o Options) *TwoPhaseWrite {
+	if o.Connections == 0 {
+		o.Connections = 10
+	}
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = 8
 	}
@@ -142,6 +151,8 @@ func New(o Options) *TwoPhaseWrite {
 		waiting: make(chan struct{}, o.MaxWaiting),
 		ddl:     make(chan struct{}, 1),
 		looking: make(chan struct{}, 1),
+
+		snapshots: make(chan struct{}, max(1, o.Connections-1)),
 	}
 }
 

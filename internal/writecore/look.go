@@ -1,0 +1,100 @@
+package writecore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jpka/sw-postgres-mcp/internal/refusal"
+	"github.com/jpka/sw-postgres-mcp/internal/wire"
+	"github.com/jpka/sw-postgres-mcp/internal/writecore/plan"
+)
+
+// slotWait bounds the wait for a slot, as that for a connection is bounded.
+const slotWait = 5 * time.Second
+
+// lookTimeout bounds the look itself; a transaction with locks waits behind it.
+const lookTimeout = 10 * time.Second
+
+// unseen are the relations that the run wrote to and locked only when its snapshot had been taken: a definition
+// of theirs that was committed in between is what ran, and the snapshot shows the one before it. Those that p
+// does not know either took no rows or are a difference already; a trigger may have created them just now.
+func unseen(p plan.Plan, wk *work, made []plan.Definition, targetFirst bool) []plan.Definition {
+	if !wk.repeatable {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(made), func(d plan.Definition) bool {
+		return targetFirst && d.OID == wk.statement.Target().OID ||
+			!slices.ContainsFunc(p.Definitions, func(was plan.Definition) bool { return was.OID == d.OID })
+	})
+}
+
+// slot keeps executes that may look from taking every connection of the pool and then waiting for one more, each
+// for the others: they are one fewer than there are connections. It is taken before the first of them. See
+// TestSnapshotsLeaveAConnection.
+func (w *TwoPhaseWrite) slot(ctx context.Context, wk *work) (release func(), err error) {
+	if !wk.repeatable {
+		return func() {}, nil
+	}
+	w.queued.Add(1)
+	defer w.queued.Add(-1)
+	t := time.NewTimer(slotWait)
+	defer t.Stop()
+	select {
+	case w.snapshots <- struct{}{}:
+		return func() { <-w.snapshots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-t.C:
+		return nil, refusal.New(refusal.TooBusy,
+			"As many changes as there are connections for already run on a snapshot, which takes two connections each; none ended within "+slotWait.String()+". Nothing was changed.",
+			"Call execute_plan again in a moment, with fewer calls at once; the operator can raise database.maxConnections.")
+	}
+}
+
+// look reads what decided the values once more, over a second connection and as it is now: t's transaction
+// still holds its locks, so of what it wrote to nothing can be defined otherwise between the run and COMMIT, and
+// what is there now is what ran. Only the catalog is read, and no lock is taken that t's are in the way of.
+// What cannot be looked at is not committed. See TestS04DefinitionsUnderASnapshot.
+func (w *TwoPhaseWrite) look(ctx context.Context, p plan.Plan, wk *work, t *trial) error {
+	if len(t.unseen) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	s, err := w.o.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Release()
+	m := wire.NewMark()
+	sc := script{timeout: writeTimeout}
+	sc.Add("begin", step("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"))
+	sc.Add("settings", settings(s, w.o.StatementTimeout, w.o.LockTimeout, m))
+	sc.Add("recovery", step("SELECT pg_catalog.pg_is_in_recovery()"))
+	sc.Add("identity", step(identitySQL))
+	sc.Add("behaviours", behaviours(t.unseen))
+	reply, err := w.send(ctx, s, &sc, true)
+	if err != nil {
+		return err
+	}
+	if reply.Err != nil {
+		return w.explainFailure(ctx, wk.statement, &sc, reply, m)
+	}
+	recovery, _ := sc.Result(reply, "recovery")
+	id, _ := sc.Result(reply, "identity")
+	now, _ := sc.Result(reply, "behaviours")
+	if cell(recovery, 0, 0) != "f" || identityOf(id) != t.identity {
+		return refusal.New(refusal.DatabaseUnavailable,
+			"Two connections of the writer led to two different servers, so what the change runs through could not be looked at; nothing was changed.",
+			"After a failover call execute_plan again in a moment; otherwise the operator should check database.writerConnectionString.")
+	}
+	if len(now.Rows) != len(t.unseen) {
+		return fmt.Errorf("reading the definitions again: %d of %d are there", len(now.Rows), len(t.unseen))
+	}
+	if diff := plan.DefinitionsDifference(p.Definitions, definitionsIn(now)); diff != "" {
+		return definitionChanged(diff)
+	}
+	return nil
+}
