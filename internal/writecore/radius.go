@@ -70,7 +70,7 @@ func effectsOf(r wire.Result) ([]effect, error) {
 //
 // Under REPEATABLE READ (needsSnapshot) they are as of the transaction's snapshot, while Postgres runs what is
 // there when it runs. The target is locked before there is a snapshot (lockFirst), of functions the text is
-// read as it is now (behaviour.sql), and the other relations are read again by another connection (look).
+// read as it is now (behaviour.sql), and at execute the other relations are read again by another connection (look).
 func definitionsOf(effects []effect) []plan.Definition {
 	var out []plan.Definition
 	for _, e := range effects {
