@@ -418,7 +418,7 @@ func (w *TwoPhaseWrite) compare(s Flusher, p plan.Plan, wk *work, sc *script, re
 		return nil, err
 	}
 	if st.Class() == sqlguard.DDL {
-		return t, w.compareMigration(p, sc, reply)
+		return t, w.compareMigration(p, st, sc, reply)
 	}
 	if wk.digest != "" {
 		pr, _ := sc.Result(reply, "probe")
@@ -448,7 +448,10 @@ func (w *TwoPhaseWrite) compare(s Flusher, p plan.Plan, wk *work, sc *script, re
 	if diff := plan.DefinitionsDifference(p.Definitions, t.made); diff != "" {
 		return nil, definitionChanged(diff)
 	}
-	return t, nil
+	return t, w.o.Limits.again(Measured{
+		Class: st.Class(), Target: p.Target, AffectedRows: t.affected, Radius: t.radius, text: st,
+		reached: reachedBy(st, effects, baselineOf(base), tracked(sc, reply)),
+	}, p)
 }
 
 func digestDifference(was, now string) string {

@@ -27,6 +27,10 @@ type Measured struct {
 	Volatile     []string // volatile functions in the statement's text
 	// NotWritable names changed tables that are not on the write allowlist.
 	NotWritable []string
+	// reached and text are for the rules of single partitions and heirs; a plan of the journal has neither until
+	// it runs. See [Limits.again].
+	reached []reached
+	text    *sqlguard.Statement
 }
 
 // Decision says what happens with a preview. Exactly one of Refusal and the rest counts.

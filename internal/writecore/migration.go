@@ -99,6 +99,9 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, limit
 	}
 	sc.Add("values", valuesStep(st, w.o.MaxPreviewBytes)) // before the counters of scans are read
 	sc.Add("definitions", definitions(st))
+	if w.o.Limits.deniesMigrations() {
+		sc.Add("kin", step(kinSQL))
+	}
 	sc.Add("relations", relations)
 	sc.Add("objects", step(objectsSQL))
 	sc.Add("columns", columns)
@@ -109,6 +112,9 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, limit
 	runDeferred(sc)
 	sc.Add("locks", step(locksSQL))
 	sc.Add("relations after", relations)
+	if w.o.Limits.deniesMigrations() {
+		sc.Add("kin after", step(kinSQL))
+	}
 	sc.Add("objects after", step(objectsSQL))
 	sc.Add("columns after", columns)
 	sc.Add("unreadable", w.unreadableStep())
@@ -153,8 +159,11 @@ func definitions(st *sqlguard.Statement) wire.Step {
 
 // compareMigration holds what the migration did in the open transaction against what was rehearsed and
 // approved: the same definitions before it, and nothing more dropped, lost or rewritten by it.
-func (w *TwoPhaseWrite) compareMigration(p plan.Plan, sc *script, reply wire.Reply) error {
+func (w *TwoPhaseWrite) compareMigration(p plan.Plan, st *sqlguard.Statement, sc *script, reply wire.Reply) error {
 	if err := compareDefinitions(p, sc, reply); err != nil {
+		return err
+	}
+	if err := w.o.Limits.migrated(st, sc, reply); err != nil {
 		return err
 	}
 	now, err := w.migrationFacts(sc, reply, true) // nothing of it is shown
@@ -258,6 +267,9 @@ func (w *TwoPhaseWrite) previewMigration(ctx context.Context, s Session, st *sql
 	pv.RowsDigest = definitionsDigest(defs)
 	pv.SampleRows, pv.Changes = []plan.Row{}, []plan.Change{}
 	pv.Target = migrationTarget(st)
+	if err := w.o.Limits.migrated(st, &sc, reply); err != nil {
+		return pv, false, err
+	}
 	facts, err := w.migrationFacts(&sc, reply, st.Masking())
 	if err != nil {
 		return pv, false, err

@@ -136,6 +136,7 @@ type rowRun struct {
 	shape    shape
 	radius   plan.BlastRadius
 	others   []sqlguard.Target
+	reached  []reached
 	made     []plan.Definition
 }
 
@@ -149,7 +150,7 @@ func (w *TwoPhaseWrite) previewRows(ctx context.Context, s Session, st *sqlguard
 		return pv, false, err
 	}
 	pv.AffectedRows, pv.BlastRadius, pv.RowsDigest, pv.Definitions = r.affected, r.radius, r.digest, r.made
-	m := Measured{Class: st.Class(), Target: pv.Target, AffectedRows: r.affected, Radius: r.radius, Volatile: st.Volatile()}
+	m := Measured{Class: st.Class(), Target: pv.Target, AffectedRows: r.affected, Radius: r.radius, Volatile: st.Volatile(), reached: r.reached, text: st}
 	for _, t := range r.others {
 		if !w.o.CanWrite(t.Schema, t.Name) {
 			m.NotWritable = append(m.NotWritable, sqlguard.QuoteName(t.Schema, t.Name))
@@ -282,6 +283,7 @@ func (w *TwoPhaseWrite) readRun(s Flusher, st *sqlguard.Statement, sc *script, r
 	r.made = definitionsOf(effects)
 	base, _ := sc.Result(reply, "baseline")
 	r.radius, r.others = radius(st, effects, baselineOf(base), n, tracked(sc, reply))
+	r.reached = reachedBy(st, effects, baselineOf(base), tracked(sc, reply))
 	return r, nil
 }
 

@@ -15,7 +15,7 @@ import (
 // effect is one row of effects.sql.
 type effect struct {
 	oid, root               uint32
-	exclusive               bool
+	exclusive, remade       bool
 	kind, persistence       string
 	schema, name            string
 	rootSchema, rootName    string
@@ -24,14 +24,15 @@ type effect struct {
 	byKey                   bool
 	triggersOn              string
 	behaviour               string
-	under                   []string // what the root inherits from, quoted where needed
+	above                   []string // what the relation itself inherits from or is a partition of, quoted where needed
+	under                   []string // the same of its root
 }
 
 func effectsOf(r wire.Result) ([]effect, error) {
 	out := make([]effect, 0, len(r.Rows))
 	for _, row := range r.Rows {
-		if len(row) != 17 {
-			return nil, fmt.Errorf("reading the effects: %d columns, want 17", len(row))
+		if len(row) != 18 {
+			return nil, fmt.Errorf("reading the effects: %d columns, want 18", len(row))
 		}
 		var e effect
 		var err error
@@ -44,6 +45,7 @@ func effectsOf(r wire.Result) ([]effect, error) {
 		}
 		e.oid, e.root = uint32(num(0)), uint32(num(6)) //nolint:gosec // OIDs are 32 bits wide (manual, 8.19)
 		e.exclusive = string(row[1]) == "t"
+		e.remade = string(row[17]) == "t"
 		e.kind, e.persistence = string(row[2]), string(row[3])
 		e.schema, e.name = string(row[4]), string(row[5])
 		e.rootSchema, e.rootName = string(row[7]), string(row[8])
@@ -55,7 +57,10 @@ func effectsOf(r wire.Result) ([]effect, error) {
 		e.byKey = string(row[13]) == "t"
 		e.triggersOn, e.behaviour = string(row[14]), string(row[15])
 		if row[16] != nil && err == nil {
-			err = json.Unmarshal(row[16], &e.under)
+			err = json.Unmarshal(row[16], &e.above)
+		}
+		if e.root == e.oid { // the root of partitions inherits from nothing (manual, 5.12.2.3)
+			e.under = e.above
 		}
 		if err != nil {
 			return nil, err

@@ -52,9 +52,14 @@ func (l Limits) before(st *sqlguard.Statement) error {
 	case r.Deny:
 		return denied(n, name, op)
 	}
+	return columnsHeld(n, r, st, name)
+}
+
+// columnsHeld holds the two lists of columns of a rule for table against the text of a statement.
+func columnsHeld(n int, r *toolpolicy.Rule, st *sqlguard.Statement, table string) error {
 	for _, c := range slices.Concat(st.SetColumns(), st.Columns()) {
 		if slices.Contains(r.ReadonlyColumns, c) {
-			return refusal.New(refusal.RuleDenied, fmt.Sprintf("Rule %d does not let the column %s of %s be set.", n, sqlguard.QuoteIdent(c), name), "Leave the column out.")
+			return refusal.New(refusal.RuleDenied, fmt.Sprintf("Rule %d does not let the column %s of %s be set.", n, sqlguard.QuoteIdent(c), table), "Leave the column out.")
 		}
 	}
 	if st.Class() == sqlguard.Insert {
@@ -63,7 +68,7 @@ func (l Limits) before(st *sqlguard.Statement) error {
 	for _, c := range r.WhereColumns {
 		if !slices.Contains(st.WhereColumns(), c) {
 			return refusal.New(refusal.RuleDenied,
-				fmt.Sprintf("Rule %d wants the where of %s on %s to restrict the column %s.", n, op, name, sqlguard.QuoteIdent(c)),
+				fmt.Sprintf("Rule %d wants the where of %s on %s to restrict the column %s.", n, operationOf(st.Class()), table, sqlguard.QuoteIdent(c)),
 				fmt.Sprintf("Add %s = … (or IN, BETWEEN, a comparison) with AND, outside of OR and NOT.", sqlguard.QuoteIdent(c)))
 		}
 	}
@@ -82,11 +87,15 @@ func (l Limits) throughView(view sqlguard.Relation, op toolpolicy.Operation) err
 		if r == nil || len(r.ReadonlyColumns) == 0 && (op == toolpolicy.Insert || len(r.WhereColumns) == 0) || r.Deny {
 			continue // deny holds by effect: the view may only read the table
 		}
-		return refusal.New(refusal.RuleDenied,
-			fmt.Sprintf("Rule %d is about single columns of %s, and %s is a view over it. Nothing was changed.", n, t, sqlguard.QuoteName(view.Schema, view.Name)),
-			fmt.Sprintf("Name %s itself as the table.", t))
+		return columnsOfView(n, t.String(), sqlguard.QuoteName(view.Schema, view.Name))
 	}
 	return nil
+}
+
+func columnsOfView(number int, table, view string) *refusal.Error {
+	return refusal.New(refusal.RuleDenied,
+		fmt.Sprintf("Rule %d is about single columns of %s, and %s is a view over it. Nothing was changed.", number, table, view),
+		fmt.Sprintf("Name %s itself as the table.", table))
 }
 
 // ruleNames are the names by which a rule may mean a table. See TestRulesOfAncestors.
@@ -131,12 +140,7 @@ func (l Limits) rule(m Measured) ruled {
 		return out
 	}
 	for _, t := range touched(m) {
-		var names []toolpolicy.Name
-		for _, text := range append([]string{t.Name}, t.Under...) {
-			if n, err := sqlguard.ParseName(text); err == nil { // a name of our own making is one
-				names = append(names, toolpolicy.Name{Schema: n.Schema, Table: n.Name})
-			}
-		}
+		names := namesIn(append([]string{t.Name}, t.Under...))
 		rows := map[int]int64{} // by rule: several operations on a table may fall under one
 		for op, n := range map[toolpolicy.Operation]int64{toolpolicy.Insert: t.Inserted, toolpolicy.Update: t.Updated, toolpolicy.Delete: t.Deleted} {
 			if n == 0 {
@@ -156,7 +160,9 @@ func (l Limits) rule(m Measured) ruled {
 			out.apply(number, l.Rules[number-1], t.Name, n, m.Radius)
 		}
 	}
+	l.single(m, &out)
 	slices.Sort(out.why)
+	out.why = slices.Compact(out.why)
 	return out
 }
 

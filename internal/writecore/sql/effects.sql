@@ -9,6 +9,8 @@ WITH held AS MATERIALIZED (
   GROUP BY l.relation
 ), rel AS MATERIALIZED (
   SELECT h.oid, h.exclusive, c.relkind, c.relpersistence, n.nspname, c.relname, c.relrowsecurity, c.relforcerowsecurity,
+    -- TRUNCATE and changes of a table write its row of pg_class; one made in this transaction has its row type's age
+    h.exclusive AND c.xmin IS DISTINCT FROM (SELECT y.xmin FROM pg_catalog.pg_type y WHERE y.oid = c.reltype) AS remade,
     COALESCE(pg_catalog.pg_partition_root(h.oid)::oid, h.oid) AS root,
     pg_catalog.pg_stat_get_xact_tuples_inserted(h.oid) AS ins,
     pg_catalog.pg_stat_get_xact_tuples_updated(h.oid) AS upd,
@@ -29,13 +31,19 @@ SELECT r.oid, r.exclusive, r.relkind, r.relpersistence, r.nspname, r.relname, r.
   -- of partitions only where something changed: there may be thousands of them
   CASE WHEN r.relkind IN ('r', 'p', 'v') AND r.relpersistence <> 't'
         AND (r.root = r.oid OR r.ins + r.upd + r.del > 0 OR pg_catalog.current_setting('track_counts') = 'off') THEN ({behaviour}) END AS behaviour,
-  CASE WHEN r.ins + r.upd + r.del > 0 THEN
-    (WITH RECURSIVE up AS (
-       SELECT i.inhparent AS oid FROM pg_catalog.pg_inherits i WHERE i.inhrelid = r.root
+  -- what this relation itself inherits from or is a partition of. Of partitions as it is now and not as of a
+  -- snapshot: one may be attached while the statement runs
+  CASE WHEN r.ins + r.upd + r.del > 0 OR r.remade OR r.relkind = 'f' OR pg_catalog.current_setting('track_counts') = 'off' THEN
+    (SELECT pg_catalog.json_agg(a.name ORDER BY a.name) FROM (
+       (WITH RECURSIVE up AS (
+          SELECT i.inhparent AS oid FROM pg_catalog.pg_inherits i WHERE i.inhrelid = r.oid
+          UNION
+          SELECT i.inhparent FROM up JOIN pg_catalog.pg_inherits i ON i.inhrelid = up.oid)
+        SELECT (pg_catalog.pg_identify_object(1259, up.oid, 0)).identity AS name FROM up)
        UNION
-       SELECT i.inhparent FROM up JOIN pg_catalog.pg_inherits i ON i.inhrelid = up.oid)
-     SELECT pg_catalog.json_agg(pg_catalog.quote_ident(un.nspname) || '.' || pg_catalog.quote_ident(uc.relname) ORDER BY up.oid)
-     FROM up JOIN pg_catalog.pg_class uc ON uc.oid = up.oid JOIN pg_catalog.pg_namespace un ON un.oid = uc.relnamespace) END AS under
+       SELECT (pg_catalog.pg_identify_object(1259, p.relid, 0)).identity FROM pg_catalog.pg_partition_ancestors(r.oid) p WHERE p.relid <> r.oid
+     ) a WHERE a.name IS NOT NULL) END AS above,
+  r.remade
 FROM rel r
 JOIN pg_catalog.pg_class rc ON rc.oid = r.root
 JOIN pg_catalog.pg_namespace rn ON rn.oid = rc.relnamespace
