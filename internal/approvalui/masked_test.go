@@ -112,6 +112,9 @@ const small = `(() => {
   for (const more of document.querySelectorAll('.more[open] > .scroll')) {
     if (Math.abs(box(more).width - box(more.closest('.sec').querySelector('.scroll')).width) > 1) bad.push('more samples are narrower: ' + more.textContent.slice(0, 40));
   }
+  for (const e of document.querySelectorAll('.note-err:empty')) {
+    if (box(e.nextElementSibling).top - box(e.previousElementSibling).bottom > 20) bad.push('a gap for no word');
+  }
   return bad.join();
 })()`
 
