@@ -272,3 +272,75 @@ SELECT word FROM app.m_words_over
 SELECT n FROM app.v_words
 SELECT * FROM app.v_missing
 SELECT v FROM app.v_missing_row
+SELECT u.bytea FROM app.users u
+SELECT u.xml FROM app.users u
+SELECT u.tsvector FROM app.users u
+SELECT users.bytea FROM app.users
+SELECT app.users.bytea FROM app.users
+SELECT "u"."bytea" FROM app.users AS "u"
+SELECT bytea(u) FROM app.users u
+SELECT xml(u) FROM app.users u
+SELECT u::bytea FROM app.users u
+SELECT CAST(u AS xml) FROM app.users u
+SELECT u::tsvector FROM app.users u
+SELECT u.*::bytea FROM app.users u
+SELECT encode(u, 'escape') FROM app.users u
+SELECT encode(u.bytea, 'escape') FROM app.users u
+SELECT encode(users, 'escape') FROM app.users
+SELECT octet_length(u) FROM app.users u
+SELECT get_byte(u, 3) FROM app.users u
+SELECT substr(u, 1, 9) FROM app.users u
+SELECT u || '\x00'::bytea FROM app.users u
+SELECT count(u.bytea) FROM app.users u
+SELECT ts_rank(u.tsvector, 'zeb') FROM app.users u
+SELECT x.b FROM app.users u, LATERAL (SELECT u.bytea AS b) x
+SELECT b FROM app.users u, LATERAL ts_debug(u.xml::text) b
+SELECT l FROM app.users u, LATERAL unnest(u.tsvector) l
+SELECT id FROM app.users u WHERE u.bytea > $1
+SELECT id FROM app.users u WHERE u.bytea = $1
+SELECT id FROM app.users u WHERE u = $1
+SELECT id FROM app.users u WHERE u.tsvector @@ 'zeb'
+SELECT id FROM app.users u ORDER BY u.bytea
+SELECT 1 FROM app.users u GROUP BY u.bytea
+SELECT p.bytea FROM app.people p
+SELECT encode(p, 'escape') FROM app.people p
+SELECT encode(s, 'escape') FROM app.staff s
+SELECT s.bytea FROM app.staff s
+SELECT e.bytea FROM ONLY app.events_24 e
+SELECT email::public.pair FROM app.users
+SELECT email::pair FROM app.users
+SELECT (email::pair).a FROM app.users
+SELECT pair(email) FROM app.users
+SELECT pay::pair FROM app.users
+SELECT doc::pair FROM app.users
+SELECT encode(email, 'escape') FROM app.users
+SELECT id FROM app.users WHERE email = $1::pair
+SELECT id FROM app.users WHERE $1::pair = email
+SELECT id FROM app.users WHERE email > $1::pair
+SELECT two::bytea FROM app.pairs
+SELECT two::int FROM app.pairs
+SELECT two + 0 FROM app.pairs
+SELECT two::text FROM app.pairs
+SELECT (two).a FROM app.pairs
+SELECT (p.two).a FROM app.pairs p
+SELECT (two).* FROM app.pairs
+SELECT bytea(two) FROM app.pairs
+SELECT (two).bytea FROM app.pairs
+SELECT (p.two).int4 FROM app.pairs p
+SELECT encode(two, 'escape') FROM app.pairs
+SELECT id FROM app.pairs WHERE two > $1
+SELECT id FROM app.pairs WHERE two = $1::int
+SELECT id FROM app.pairs WHERE (two).a = $1
+SELECT id FROM app.pairs ORDER BY two
+SELECT coalesce(two, 5) FROM app.pairs
+SELECT two FROM app.pairs UNION ALL SELECT 5
+SELECT generate_series(1, two) FROM app.pairs
+SELECT id FROM app.pairs LIMIT (SELECT two FROM app.pairs WHERE id = 1)
+SELECT b FROM app.v_cast
+SELECT id FROM app.v_cast
+SELECT p FROM app.v_cast_column
+SELECT b FROM app.m_cast
+SELECT body::int FROM app.letters
+SELECT body + 0 FROM app.letters
+SELECT id FROM app.letters WHERE body > $1
+SELECT generate_series(1, body) FROM app.letters

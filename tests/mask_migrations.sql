@@ -66,3 +66,18 @@ OK DROP MATERIALIZED VIEW app.m_users
 OK COMMENT ON COLUMN app.users.email IS 'masked'
 OK CREATE TABLE app.fresh (LIKE app.users)
 OK ALTER TABLE app.users DROP COLUMN doc
+ALTER TABLE app.users ALTER COLUMN email TYPE public.pair
+ALTER TABLE app.users ALTER COLUMN email TYPE public.pair USING email::public.pair
+ALTER TABLE app.users ALTER COLUMN name TYPE text USING users.bytea::text
+ALTER TABLE app.pairs ALTER COLUMN two TYPE int
+ALTER TABLE app.users ADD COLUMN b public.pair GENERATED ALWAYS AS (email) STORED
+ALTER TABLE app.users ADD CHECK (users.bytea IS NOT NULL)
+ALTER TABLE app.users ADD CHECK (octet_length(users) > 9)
+CREATE INDEX ON app.users ((email::public.pair))
+CREATE INDEX ON app.users (octet_length(users.bytea))
+CREATE VIEW app.v_new AS SELECT u.bytea AS b FROM app.users u
+CREATE VIEW app.v_new AS SELECT id, two::int AS n FROM app.pairs
+CREATE VIEW app.v_new AS SELECT id FROM app.pairs WHERE two > 4
+CREATE MATERIALIZED VIEW app.m_new AS SELECT encode(u, 'escape') AS b FROM app.users u
+CREATE TABLE app.c_new AS SELECT encode(u, 'escape') AS b FROM app.users u
+CREATE TABLE app.c_new AS SELECT u.tsvector AS b FROM app.users u
