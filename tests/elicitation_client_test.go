@@ -257,3 +257,13 @@ func forChannels(t *testing.T, test func(t *testing.T, channel string, e era)) {
 		}
 	}
 }
+
+// forOpen is forChannels while a person is being asked about a plan that deletes a row.
+func forOpen(t *testing.T, test func(t *testing.T, s *asking, p preview, o *opened)) {
+	t.Helper()
+	forChannels(t, func(t *testing.T, channel string, e era) {
+		s := askingOn(t, world(t), channelOf(channel, time.Minute, nil), e, plainForms)
+		p := s.plans("delete_rows", deletes(1))
+		test(t, s, p, s.opens(p))
+	})
+}

@@ -121,13 +121,9 @@ func TestElicitationAnsweredTwice(t *testing.T) {
 // client says afterwards is nothing.
 func TestElicitationThePageIsFirst(t *testing.T) {
 	t.Parallel()
-	forChannels(t, func(t *testing.T, channel string, e era) {
-		db := world(t)
-		s := askingOn(t, db, channelOf(channel, time.Minute, nil), e, plainForms)
-		p := s.plans("delete_rows", deletes(1))
-		o := s.opens(p)
+	forOpen(t, func(t *testing.T, s *asking, p preview, o *opened) {
 		s.approve(p.Token)
-		if e.modern() {
+		if s.era.modern() {
 			o.answers(map[string]any{"action": "cancel"})
 			o.ends().ok(t, nil)
 		} else {
@@ -135,23 +131,23 @@ func TestElicitationThePageIsFirst(t *testing.T) {
 			require.True(t, s.withdrawn(o.q.id))
 			s.responds(o.q.id, map[string]any{"action": "decline"})
 		}
-		require.Equal(t, []string{"Ada"}, decidedBy(t, db, p.Token))
+		require.Equal(t, []string{"Ada"}, decidedBy(t, s.db, p.Token))
 
 		p = s.plans("delete_rows", deletes(2))
 		o = s.opens(p)
 		require.Equal(t, http.StatusOK, s.reject(p.Token, "not today").status)
-		if e.modern() {
+		if s.era.modern() {
 			o.answers(ticked)
 		}
 		got := o.ends()
 		got.refused(t, refusal.PlanRejected)
 		require.Contains(t, got.message, "not today")
-		if !e.modern() {
+		if !s.era.modern() {
 			require.True(t, s.withdrawn(o.q.id))
 			s.responds(o.q.id, ticked)
 		}
 		s.unasked(p, nil).refused(t, refusal.PlanRejected)
-		require.Equal(t, 1, executedRows(t, db, ""))
+		require.Equal(t, 1, executedRows(t, s.db, ""))
 	})
 }
 
@@ -173,28 +169,20 @@ func TestElicitationTheClientIsFirst(t *testing.T) {
 // Rows that changed since the preview are not approved by a yes that did not see them.
 func TestElicitationLooksAtTheRowsAgain(t *testing.T) {
 	t.Parallel()
-	forChannels(t, func(t *testing.T, channel string, e era) {
-		db := world(t)
-		s := askingOn(t, db, channelOf(channel, time.Minute, nil), e, plainForms)
-		p := s.plans("delete_rows", deletes(1))
-		o := s.opens(p)
-		db.Exec(t, "UPDATE app.item SET name = name || '!' WHERE id = 1")
-		before := snapshot(t, db)
+	forOpen(t, func(t *testing.T, s *asking, p preview, o *opened) {
+		s.db.Exec(t, "UPDATE app.item SET name = name || '!' WHERE id = 1")
+		before := snapshot(t, s.db)
 		o.answers(ticked)
 		o.ends().refused(t, refusal.RowsetChanged)
-		require.Empty(t, decidedBy(t, db, p.Token))
-		require.Equal(t, before, snapshot(t, db))
+		require.Empty(t, decidedBy(t, s.db, p.Token))
+		require.Equal(t, before, snapshot(t, s.db))
 	})
 }
 
 // However many calls wait for a plan, its person is asked once; a yes commits once.
 func TestElicitationOneQuestionAtATime(t *testing.T) {
 	t.Parallel()
-	forChannels(t, func(t *testing.T, channel string, e era) {
-		db := world(t)
-		s := askingOn(t, db, channelOf(channel, time.Minute, nil), e, plainForms)
-		p := s.plans("delete_rows", deletes(1))
-		o := s.opens(p)
+	forOpen(t, func(t *testing.T, s *asking, p preview, o *opened) {
 		more := make([]*pending, 5)
 		for i := range more {
 			more[i] = s.begins("execute_plan", p.echo(), nil)
@@ -203,7 +191,7 @@ func TestElicitationOneQuestionAtATime(t *testing.T) {
 		for _, m := range more {
 			require.False(t, m.answered(), "it does not wait")
 		}
-		if !e.modern() {
+		if !s.era.modern() {
 			require.Len(t, s.asked(), 1)
 		}
 		o.answers(ticked)
@@ -216,7 +204,7 @@ func TestElicitationOneQuestionAtATime(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, won)
-		require.Equal(t, 1, executedRows(t, db, p.Token))
+		require.Equal(t, 1, executedRows(t, s.db, p.Token))
 	})
 }
 
