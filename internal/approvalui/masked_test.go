@@ -106,9 +106,9 @@ const small = `(() => {
   const bad = [];
   const box = (e) => e.getBoundingClientRect();
   const paint = (s) => getComputedStyle(document.querySelector(s)).backgroundColor;
-  if (paint('.dot') === paint('.top') || paint('.dot') === 'rgba(0, 0, 0, 0)') bad.push('no dot');
+  if (document.querySelector('.dot') && (paint('.dot') === paint('.top') || paint('.dot') === 'rgba(0, 0, 0, 0)')) bad.push('no dot');
   const me = document.querySelector('.me');
-  if (me.checkVisibility() && box(me.querySelector('.link')).left - box(me.querySelector('b')).right < 5) bad.push('the ring covers the name');
+  if (me && me.checkVisibility() && box(me.querySelector('.link')).left - box(me.querySelector('b')).right < 5) bad.push('the ring covers the name');
   for (const more of document.querySelectorAll('.more[open] > .scroll')) {
     if (Math.abs(box(more).width - box(more.closest('.sec').querySelector('.scroll')).width) > 1) bad.push('more samples are narrower: ' + more.textContent.slice(0, 40));
   }

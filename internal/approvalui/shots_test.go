@@ -128,6 +128,13 @@ const fits = `(() => {
   for (const e of document.querySelectorAll('.blast td, .blast th, .btn, .meta dd, .index .t, .clock b')) {
     if (!e.closest(skip) && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) bad.push('wider than its place: ' + what(e));
   }
+  for (const e of document.querySelectorAll('.field > :is(input, select, textarea)')) {
+    if (e.checkVisibility() && e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1) bad.push('wider than its field: ' + e.id);
+  }
+  for (const e of document.querySelectorAll('.count')) {
+    if (e.checkVisibility() && e.getBoundingClientRect().height < parseFloat(getComputedStyle(e).fontSize) * 1.5) bad.push('a count is wider than its disc: ' + what(e));
+  }
+  if (new Set([...document.querySelectorAll('.nav a:not([hidden])')].map((e) => e.getBoundingClientRect().top)).size > 1) bad.push('the navigation takes two rows');
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   for (let n = walk.nextNode(); n; n = walk.nextNode()) {
@@ -185,6 +192,7 @@ func TestPageFitsItsWindow(t *testing.T) {
 		}
 		look(t, ctx, 1280, "forced")
 		require.Empty(t, eval[string](t, ctx, pale), name+" in forced colours")
+		require.Empty(t, eval[string](t, ctx, small), name+" in forced colours")
 		shoot(t, ctx, name+"-forced")
 		look(t, ctx, 1280, "light")
 		eval[bool](t, ctx, largeText)
