@@ -14,8 +14,8 @@ import (
 // slotWait bounds the wait for a slot, as that for a connection is bounded.
 const slotWait = 5 * time.Second
 
-// lookTimeout bounds the look itself; a transaction with locks waits behind it.
-const lookTimeout = 10 * time.Second
+// lookTimeout bounds the look beside the wait for a lock; a transaction with locks waits for it.
+const lookTimeout = 5 * time.Second
 
 // unseen are the relations that the run wrote to and locked only when its snapshot had been taken: a definition
 // of theirs that was committed in between is what ran, and the snapshot shows the one before it. Those that p
@@ -61,7 +61,8 @@ func (w *TwoPhaseWrite) look(ctx context.Context, p plan.Plan, wk *work, t *tria
 	if len(t.unseen) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	caller := ctx
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout+min(w.o.LockTimeout, lookTimeout))
 	defer cancel()
 	s, err := w.o.Acquire(ctx)
 	if err != nil {
@@ -76,6 +77,11 @@ func (w *TwoPhaseWrite) look(ctx context.Context, p plan.Plan, wk *work, t *tria
 	sc.Add("identity", step(identitySQL))
 	sc.Add("behaviours", behaviours(t.unseen))
 	reply, err := w.send(ctx, s, &sc, true)
+	if (err != nil || reply.Err != nil) && ctx.Err() != nil && caller.Err() == nil {
+		return refusal.New(refusal.DatabaseUnavailable,
+			"A second connection was needed to look at what the change runs through, and did not answer in time; nothing was changed.",
+			"Call execute_plan again in a moment; a pooler must have a second connection to give while the first is in a transaction.")
+	}
 	if err != nil {
 		return err
 	}

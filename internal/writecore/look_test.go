@@ -98,6 +98,7 @@ func TestS04WhatCannotBeLookedAtIsNotCommitted(t *testing.T) {
 	}{
 		"no connection":   {func(*bundle) *cutting { return nil }, refusal.TooBusy},
 		"it is lost":      {func(*bundle) *cutting { return &cutting{before: func([]wire.Segment) error { return errCut }} }, refusal.DatabaseUnavailable},
+		"it is silent":    {answers("pg_is_in_recovery", "SELECT pg_sleep(9)"), refusal.DatabaseUnavailable},
 		"a standby":       {answers("pg_is_in_recovery", "SELECT 't'"), refusal.DatabaseUnavailable},
 		"another server":  {answers("pg_control_system", "SELECT '4711', '00000009'"), refusal.DatabaseUnavailable},
 		"a table is gone": {answers("unnest(ARRAY[", "SELECT 1, '', '', '' WHERE $1::text IS NULL"), ""},

@@ -129,6 +129,7 @@ const tables = `CREATE SCHEMA app AUTHORIZATION migrator; GRANT USAGE ON SCHEMA 
 CREATE TABLE app.b (id bigint PRIMARY KEY, k int NOT NULL, u int NOT NULL, a text NOT NULL, n numeric NOT NULL, at timestamptz NOT NULL);
 INSERT INTO app.b SELECT g, g % 5, g % 5, 'row ' || g, g * 1.5, '2026-01-01'::timestamptz + g * interval '1 second' FROM generate_series(1, 50000) g;
 CREATE INDEX ON app.b (k); CREATE INDEX ON app.b (at);
+CREATE TABLE app.one AS SELECT; CREATE TABLE app.log (id bigint);
 CREATE TABLE app.big AS SELECT g AS id, repeat('x', 100) AS t FROM generate_series(1, 200000) g;
 GRANT SELECT ON ALL TABLES IN SCHEMA app TO readonly; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA app TO writer;`
 
@@ -219,7 +220,13 @@ func TestBenchWrite(t *testing.T) {
 		{"10,000 rows by index", "k = 3"},
 		{"1 row, no index", "u = 1 AND n = 7066.5"},
 		{"10,000 rows, no index", "u = 3"},
+		{"1 row on a snapshot", "id IN (SELECT 4711 FROM app.one)"},
+		{"the same, a trigger writes on", "id IN (SELECT 4711 FROM app.one)"}, // a second connection looks at that
 	} {
+		if strings.Contains(c.name, "trigger") {
+			w.db.Exec(t, `CREATE FUNCTION app.logs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO app.log VALUES (NEW.id); RETURN NEW; END $$;
+				CREATE TRIGGER logs AFTER UPDATE ON app.b FOR EACH ROW EXECUTE FUNCTION app.logs()`)
+		}
 		text := "UPDATE app.b SET a = a || '!' WHERE " + c.where
 		st := func() *sqlguard.Statement {
 			s, err := w.guard.Update(t.Context(), w.pools.Writer().Catalog(), sqlguard.UpdateSpec{
