@@ -277,6 +277,18 @@ func TestDescendantsAreHeldAtExecute(t *testing.T) {
 			require.Equal(t, "1", b.one("SELECT count(*) FROM app.ledger WHERE id = 1"), name)
 		}
 	})
+	for name, change := range map[string]string{
+		"renamed": "ALTER TABLE deep RENAME TO frozen", "the one above renamed": "ALTER TABLE mid RENAME TO frozen; LOCK TABLE deep",
+	} {
+		t.Run(name+" behind the snapshot", func(t *testing.T) {
+			t.Parallel()
+			b := belowBundle(t, "", on(t, toolpolicy.Rule{Deny: true}, "app.frozen"))
+			r, err := b.delete("app.ledger", "id = 1 AND EXISTS (SELECT FROM app.free)") // which reads elsewhere
+			require.NoError(t, err)
+			require.Contains(t, requireCode(t, b.during(r, change), refusal.RuleDenied), "Rule 1 does not allow delete on app.")
+			require.Equal(t, "1", b.one("SELECT count(*) FROM app.ledger WHERE id = 1"))
+		})
+	}
 	t.Run("where the rows go", func(t *testing.T) {
 		t.Parallel()
 		b := belowBundle(t, "CREATE TABLE other PARTITION OF ledger DEFAULT; CREATE TABLE later (LIKE ledger);", on(t, toolpolicy.Rule{Deny: true}, "app.later"))

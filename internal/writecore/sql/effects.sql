@@ -31,8 +31,8 @@ SELECT r.oid, r.exclusive, r.relkind, r.relpersistence, r.nspname, r.relname, r.
   -- of partitions only where something changed: there may be thousands of them
   CASE WHEN r.relkind IN ('r', 'p', 'v') AND r.relpersistence <> 't'
         AND (r.root = r.oid OR r.ins + r.upd + r.del > 0 OR pg_catalog.current_setting('track_counts') = 'off') THEN ({behaviour}) END AS behaviour,
-  -- what this relation itself inherits from or is a partition of. Of partitions as it is now and not as of a
-  -- snapshot: one may be attached while the statement runs
+  -- what this relation itself inherits from or is a partition of; of a partition its own name too. Partitions are
+  -- read as they are now and not as of a snapshot: one may be renamed or attached while the statement waits
   CASE WHEN r.ins + r.upd + r.del > 0 OR r.remade OR r.relkind = 'f' OR pg_catalog.current_setting('track_counts') = 'off' THEN
     (SELECT pg_catalog.json_agg(a.name ORDER BY a.name) FROM (
        (WITH RECURSIVE up AS (
@@ -41,7 +41,7 @@ SELECT r.oid, r.exclusive, r.relkind, r.relpersistence, r.nspname, r.relname, r.
           SELECT i.inhparent FROM up JOIN pg_catalog.pg_inherits i ON i.inhrelid = up.oid)
         SELECT (pg_catalog.pg_identify_object(1259, up.oid, 0)).identity AS name FROM up)
        UNION
-       SELECT (pg_catalog.pg_identify_object(1259, p.relid, 0)).identity FROM pg_catalog.pg_partition_ancestors(r.oid) p WHERE p.relid <> r.oid
+       SELECT (pg_catalog.pg_identify_object(1259, p.relid, 0)).identity FROM pg_catalog.pg_partition_ancestors(r.oid) p
      ) a WHERE a.name IS NOT NULL) END AS above,
   r.remade
 FROM rel r
