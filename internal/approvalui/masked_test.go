@@ -40,7 +40,7 @@ func newAddresses(phones ...any) plan.Preview {
 	p := plan.Preview{
 		Tool: "update_rows", CallerID: "claude-desktop", Target: "public.customers", AffectedRows: 118,
 		Reason:      "These customers moved to the Berlin office and to its mail domain, as in the list of 3 June.",
-		Payload:     plan.Payload{Statement: "UPDATE public.customers AS c\nSET city = $1, email = m.email\nFROM public.moves AS m\nWHERE m.customer_id = c.id AND m.day = $2", Params: []json.RawMessage{raw("Berlin"), raw("2024-06-03")}},
+		Payload:     plan.Payload{Statement: "UPDATE public.customers SET city = $2, email = (SELECT m.email FROM public.moves AS m WHERE m.customer_id = customers.id)\nWHERE id IN (SELECT customer_id FROM public.moves WHERE day = $1)", Params: []json.RawMessage{raw("2024-06-03"), raw("Berlin")}},
 		BlastRadius: plan.BlastRadius{TotalRows: 118, Tables: []plan.Table{{Name: "public.customers", Updated: 118, Named: true, RowsEstimate: new(int64(50000))}}},
 		SetColumns:  []string{"city", "email"},
 		Why:         "You are asked because 118 rows is more than 100.", RowsDigest: "m1",
