@@ -116,6 +116,34 @@ func TestPoolerMixedCalls(t *testing.T) {
 	}
 }
 
+// An execute on a snapshot that wrote to more than its target looks over a second connection before it commits.
+// However many there are at once, the pooler's two are enough.
+func TestPoolerSnapshotsTakeTurns(t *testing.T) {
+	t.Parallel()
+	const plans = 6
+	db := world(t)
+	db.Exec(t, `INSERT INTO app.audited SELECT n, 0 FROM generate_series(1001, 1006) n;
+		CREATE FUNCTION app.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NULL; END $$;
+		CREATE TRIGGER slow AFTER UPDATE ON app.audited FOR EACH STATEMENT EXECUTE FUNCTION app.slow()`)
+	b := newBouncer(t, db, "transaction")
+	s := b.serve(t, options{})
+	var made []preview
+	for n := range plans {
+		var p preview
+		s.patient("update_rows", args{"table": "app.audited", "set": args{"v": 5}, "where": fmt.Sprintf("id IN (SELECT $1::int FROM app.item WHERE id = %d)", n+1), "params": []any{1001 + n}, "reason": "t"}).ok(t, &p)
+		require.Greater(t, p.Radius.Total, p.Affected, "the trigger writes elsewhere")
+		made = append(made, p)
+	}
+	var all sync.WaitGroup
+	for _, p := range made {
+		all.Go(func() { s.patient("execute_plan", p.echo()).ok(t, nil) })
+	}
+	all.Wait()
+	for _, p := range made {
+		require.Equal(t, 1, executedRows(t, db, p.Token))
+	}
+}
+
 // nothingLeaked looks into every connection that the pooler has to Postgres.
 func (b *bouncer) nothingLeaked(t *testing.T) {
 	t.Helper()

@@ -74,10 +74,11 @@ func setupOn(t *testing.T, db *pgtemp.DB, sql string, change ...func(*writecore.
 	require.NoError(t, err)
 	b.guard = sqlguard.New(sqlguard.Policy{Write: allow})
 	o := writecore.Options{
-		Acquire:          func(ctx context.Context) (writecore.Session, error) { return b.pools.Writer().Acquire(ctx) },
-		CanWrite:         b.guard.CanWrite,
-		Limits:           writecore.Limits{ApprovalAbove: 100, HardMax: 10_000},
-		StatementTimeout: 10 * time.Second, LockTimeout: time.Second, ExecuteWait: 10 * time.Second, PreviewLock: 2 * time.Second, MaxPreviewBytes: 64 << 20, RehearsalsPerMinute: 1_000,
+		Acquire:  func(ctx context.Context) (writecore.Session, error) { return b.pools.Writer().Acquire(ctx) },
+		CanWrite: b.guard.CanWrite,
+		Limits:   writecore.Limits{ApprovalAbove: 100, HardMax: 10_000},
+		// Long enough for what a test commits while another call waits for it; who wants LOCK_TIMEOUT sets its own.
+		StatementTimeout: 20 * time.Second, LockTimeout: 8 * time.Second, ExecuteWait: 10 * time.Second, PreviewLock: 2 * time.Second, MaxPreviewBytes: 64 << 20, RehearsalsPerMinute: 1_000,
 		MigrationRole: "migrator", ReadonlyRole: "readonly",
 		ApprovalURL: func() string { return "http://127.0.0.1:1/" },
 		CallerID:    "test", Logger: logger,

@@ -208,6 +208,12 @@ func (w *TwoPhaseWrite) commitPlan(ctx context.Context, req ExecuteRequest, ex *
 		return Outcome{}, err
 	}
 	defer s.Release()
+	turned, err := w.turnBehindPooler(ctx, s, wk)
+	if err != nil {
+		ex.Fail()
+		return Outcome{}, err
+	}
+	defer turned()
 	params, err := w.encode(ctx, s, wk.statement)
 	if err != nil {
 		ex.Fail()

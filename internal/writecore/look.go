@@ -37,19 +37,34 @@ func (w *TwoPhaseWrite) slot(ctx context.Context, wk *work) (release func(), err
 	if !wk.repeatable {
 		return func() {}, nil
 	}
+	return w.turn(ctx, w.snapshots, "As many changes as there are connections for already run on a snapshot, which takes two connections each",
+		"with fewer calls at once; the operator can raise database.maxConnections")
+}
+
+// turnBehindPooler does the same for the connections of a pooler, of which nobody tells how many it has: one
+// execute at a time that may look, so that two are enough. It is taken when s is there and has begun nothing,
+// as a pooler in transaction mode gives a connection of its own only then. See TestPoolerSnapshotsTakeTurns.
+func (w *TwoPhaseWrite) turnBehindPooler(ctx context.Context, s Backend, wk *work) (release func(), err error) {
+	if !wk.repeatable || s.PID() != 0 {
+		return func() {}, nil
+	}
+	return w.turn(ctx, w.pooled, "Behind a connection pooler changes that run on a snapshot take turns, since each takes two connections", "with fewer calls at once")
+}
+
+func (w *TwoPhaseWrite) turn(ctx context.Context, slots chan struct{}, why, instead string) (release func(), err error) {
 	w.queued.Add(1)
 	defer w.queued.Add(-1)
 	t := time.NewTimer(slotWait)
 	defer t.Stop()
 	select {
-	case w.snapshots <- struct{}{}:
-		return func() { <-w.snapshots }, nil
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-t.C:
 		return nil, refusal.New(refusal.TooBusy,
-			"As many changes as there are connections for already run on a snapshot, which takes two connections each; none ended within "+slotWait.String()+". Nothing was changed.",
-			"Call execute_plan again in a moment, with fewer calls at once; the operator can raise database.maxConnections.")
+			why+"; none ended within "+slotWait.String()+". Nothing was changed.",
+			"Call execute_plan again in a moment, "+instead+".")
 	}
 }
 

@@ -119,8 +119,9 @@ type TwoPhaseWrite struct {
 	ddl     chan struct{} // one rehearsal of a migration at a time
 	looking chan struct{} // one look for who blocks at a time
 	// snapshots are the slots of executes that may need a second connection; queued is how many wait for one.
-	snapshots chan struct{}
-	queued    atomic.Int64
+	// pooled is the same behind a pooler.
+	snapshots, pooled chan struct{}
+	queued            atomic.Int64
 	// rehearsed belongs to whoever holds ddl.
 	rehearsed rehearsals
 	deciding  deciding
@@ -153,6 +154,7 @@ func New(o Options) *TwoPhaseWrite {
 		looking: make(chan struct{}, 1),
 
 		snapshots: make(chan struct{}, max(1, o.Connections-1)),
+		pooled:    make(chan struct{}, 1),
 	}
 }
 
