@@ -172,7 +172,7 @@ func (a *app) bindPage(cfg config.Config, core *writecore.TwoPhaseWrite, ledger 
 		Reviewer: core, Prober: core, Ledger: a.store, Watcher: a.store, Trail: newTrail(a.db), Refusals: a.refusals,
 		Port: cfg.ApprovalServer.Port, RequireAuth: cfg.ApprovalServer.RequireAuth, AuthToken: cfg.ApprovalServer.AuthToken,
 		ExposeRawPayload: cfg.ApprovalServer.ExposeRawPayload, ConfirmAboveRows: cfg.ApprovalServer.ConfirmAboveRows,
-		Database: at.Database, Host: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), Role: at.User,
+		Database: at.Database, Host: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), Role: at.User, MigrationRole: cfg.Database.MigrationRole,
 		Caller: cfg.CallerID, Version: version, Person: person(),
 		PrivilegedRoles:           cfg.Database.AllowPrivilegedRoles,
 		ApprovalRequiredAboveRows: cfg.Write.ApprovalRequiredAboveRows, HardMaxRows: cfg.Write.HardMaxRows,

@@ -98,7 +98,9 @@ func (r *root) checkConfig(ctx context.Context) error {
 	if p.failed == 0 {
 		p.audit(ctx, db)
 		p.allowlists(ctx, db, cfg.Allowlist.Read, cfg.Allowlist.Write)
-		p.migrations(ctx, db, cfg.Database.MigrationRole, cfg.Allowlist.Write)
+		if shown, _ := cfg.Tools.Shows("run_migration"); shown {
+			p.migrations(ctx, db, cfg.Database.MigrationRole, cfg.Allowlist.Write)
+		}
 		p.masks(ctx, db, cfg.Masks)
 	}
 	if p.failed > 0 {

@@ -137,36 +137,52 @@ func TestCheckConfigAllowlists(t *testing.T) {
 		`"tables":["sales.orders","sales.\"Order Items\"","sales.half","sales.mv","app.itms","sale.orders","sales.seq"]`))
 }
 
-// Who does not own a table cannot alter it. What of the writable tables run_migration can change is a line of
-// its own, a warning where a role for migrations is set and does not reach all of them.
+// Who does not own a table cannot alter it. What of the writable tables run_migration can alter is a line of its
+// own, a warning where it can do nothing at all.
 func TestCheckConfigMigrations(t *testing.T) {
 	t.Parallel()
 	db, env := database(t)
-	db.Exec(t, `CREATE SCHEMA mine AUTHORIZATION migrator; CREATE SCHEMA theirs;
+	deputy := "deputy_" + db.Name
+	db.Exec(t, `CREATE SCHEMA mine AUTHORIZATION migrator; CREATE SCHEMA theirs; CREATE SCHEMA shut;
 		CREATE TABLE mine.a (id int); CREATE VIEW mine.v AS SELECT 1 AS one; ALTER TABLE mine.a OWNER TO migrator; ALTER VIEW mine.v OWNER TO migrator;
-		CREATE TABLE theirs."B" (id int); CREATE TABLE theirs.c (id int)`)
-	check := func(role, write string) string {
+		CREATE TABLE theirs."B" (id int); CREATE TABLE theirs.c (id int);
+		CREATE TABLE shut.d (id int); ALTER TABLE shut.d OWNER TO migrator; GRANT USAGE ON SCHEMA shut TO migrator;
+		CREATE ROLE `+deputy+` NOLOGIN; GRANT migrator TO `+deputy)
+	t.Cleanup(func() { db.Exec(t, `DROP ROLE `+deputy) })
+	check := func(role, write string, more ...string) (lines []string) {
 		path := filepath.Join(t.TempDir(), "config.json")
 		require.NoError(t, os.WriteFile(path, []byte(`{"database":{"migrationRole":"`+role+`"},"allowlist":{"write":{"schemas":[`+write+`]}}}`), 0o600))
-		code, stdout, stderr := once(t, env[:2], "check-config", "--config", path)
+		code, stdout, stderr := once(t, env[:2], append([]string{"check-config", "--config", path}, more...)...)
 		require.Equal(t, exitOK, code, stdout+stderr)
 		for line := range strings.Lines(stdout) {
 			if f := strings.Fields(line); f[1] == "database.migrationRole" {
-				return f[0] + " " + strings.Join(f[2:], " ")
+				lines = append(lines, f[0]+" "+strings.Join(f[2:], " "))
 			}
 		}
-		return ""
+		return lines
 	}
-	require.Empty(t, check("migrator", ``))
-	require.Empty(t, check("migrator", `"nothing_there"`))
-	require.Equal(t, "ok role migrator owns what may be written: run_migration can change it", check("migrator", `"mine"`))
-	require.Equal(t, `warn role migrator does not own 2 of the 4 tables and views that may be written, for example theirs."B": run_migration cannot change them. ALTER TABLE … OWNER TO migrator for those it shall change`,
-		check("migrator", `"mine","theirs"`))
-	require.Equal(t, "ok none: run_migration runs as role writer, which owns 0 of the 2 tables and views that may be written", check("", `"mine"`))
-	// A member has the owner's rights where it inherits them.
-	db.Exec(t, `CREATE ROLE deputy_`+db.Name+` NOLOGIN; GRANT migrator TO deputy_`+db.Name)
-	t.Cleanup(func() { db.Exec(t, `DROP ROLE deputy_`+db.Name) })
-	require.Contains(t, check("deputy_"+db.Name, `"mine"`), "owns what may be written")
+	for _, c := range []struct {
+		role, write string
+		want        []string
+	}{
+		{"migrator", ``, nil},
+		{"migrator", `"nothing_there"`, nil},
+		{"migrator", `"mine"`, []string{"ok role migrator owns what may be written: run_migration can alter it"}},
+		{"migrator", `"mine","theirs"`, []string{`ok there are 4 tables and views that may be written, 2 of them owned by role migrator; run_migration cannot alter the others, for example theirs."B" (README, On your own database)`}},
+		{"migrator", `"mine","shut"`, []string{"warn role migrator lacks USAGE or CREATE on the schema shut, whose tables it owns: GRANT USAGE, CREATE ON SCHEMA shut TO migrator"}},
+		{"migrator", `"theirs","shut"`, []string{
+			`ok there are 3 tables and views that may be written, 1 of them owned by role migrator; run_migration cannot alter the others, for example theirs."B" (README, On your own database)`,
+			"warn role migrator lacks USAGE or CREATE on the schema shut, whose tables it owns: GRANT USAGE, CREATE ON SCHEMA shut TO migrator",
+		}},
+		{"migratr", `"mine"`, []string{"warn there is no role migratr: run_migration will fail"}},
+		{deputy, `"mine"`, []string{"warn role writer is no member of " + deputy + ": run_migration will fail (GRANT " + deputy + " TO writer)"}},
+		{"", `"mine"`, []string{"ok none: run_migration runs as role writer, which owns nothing of what may be written and can alter none of it"}},
+	} {
+		require.Equal(t, c.want, check(c.role, c.write), "%s %s", c.role, c.write)
+	}
+	require.Empty(t, check("migratr", `"mine"`, "--tools", "default -ddl"), "nobody can call it")
+	db.Exec(t, `CREATE VIEW mine.w AS SELECT 1 AS one; ALTER VIEW mine.w OWNER TO writer`)
+	require.Equal(t, []string{"ok there are 3 tables and views that may be written, 1 of them owned by role writer; run_migration cannot alter the others, for example mine.a (README, On your own database)"}, check("", `"mine"`))
 }
 
 // A role without any grant is told of, as is an empty database: an agent would see nothing.

@@ -112,7 +112,10 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, t plan.Token) {
 			if c.Kind == "name" {
 				what = "the name of what is dropped"
 			}
-			problem{http.StatusBadRequest, "CONFIRMATION_REQUIRED", "Approving this plan needs " + what + " to be typed.", "Nothing was decided."}.send(w)
+			problem{
+				http.StatusBadRequest, "CONFIRMATION_REQUIRED", "Approving this plan needs " + what + " to be typed.",
+				"Nothing was decided. What is expected is `expect` in the plan's `confirm`: send it as `confirm`.",
+			}.send(w)
 			return
 		}
 	}

@@ -23,6 +23,7 @@ type Card struct {
 	ExpiresAt    int64      `json:"expires_at"`   // epoch ms
 	PreviewedAt  int64      `json:"previewed_at"` // epoch ms
 	CallerID     string     `json:"caller_id"`
+	RunsAs       string     `json:"runs_as"`
 	Target       string     `json:"target"`
 	AffectedRows int64      `json:"affected_rows"`
 	Render       Render     `json:"render"`
@@ -120,7 +121,7 @@ func (s *Server) card(p plan.Plan) Card {
 	c := Card{
 		PlanToken: p.Token, State: p.State, Tool: p.Tool, Reason: p.Reason, AskedAgain: p.AskedAgain,
 		PreviewCount: p.PreviewCount, ExpiresAt: ms(p.ExpiresAt), PreviewedAt: ms(p.CreatedAt),
-		CallerID: p.CallerID, Target: p.Target, AffectedRows: p.AffectedRows,
+		CallerID: p.CallerID, RunsAs: s.runsAs(p.Tool), Target: p.Target, AffectedRows: p.AffectedRows,
 		BlastRadius: radiusOf(p.Preview), Why: p.Why, Level: levelOf(band, cautions, p.Preview), Band: band,
 		Confirm: ConfirmFor(p.Preview, s.opts.ConfirmAboveRows), Warnings: cautions,
 		Samples: gridOf(p.SampleRows), Changes: changesOf(p.Changes),
@@ -159,7 +160,7 @@ func title(say Sentence) string {
 }
 
 func (s *Server) details(p plan.Plan) []Detail {
-	out := []Detail{{"Database", s.opts.Database}, {"Host", s.opts.Host}, {"Runs as", s.opts.Role}, {"Asked by", p.CallerID}}
+	out := []Detail{{"Database", s.opts.Database}, {"Host", s.opts.Host}, {"Runs as", s.runsAs(p.Tool)}, {"Asked by", p.CallerID}}
 	if p.Target != "" {
 		out = append(out, Detail{"Table", p.Target})
 	}
@@ -167,6 +168,14 @@ func (s *Server) details(p plan.Plan) []Detail {
 		out = append(out, Detail{"Rows", digits(p.AffectedRows)}, Detail{"Rows in all tables", digits(total(p.Preview))})
 	}
 	return append(out, Detail{"Statement", p.Payload.Statement})
+}
+
+// runsAs is the role whose rights decide what the statement may do.
+func (s *Server) runsAs(tool string) string {
+	if tool == toolMigration && s.opts.MigrationRole != "" {
+		return s.opts.MigrationRole
+	}
+	return s.opts.Role
 }
 
 func decisionOf(d *plan.Decision) *Earlier {

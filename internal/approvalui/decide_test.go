@@ -232,6 +232,7 @@ func TestApproveNeedsTheTypedText(t *testing.T) {
 				status, body, _ := b.ask("POST", path, `{}`)
 				require.Equal(t, 400, status)
 				require.Equal(t, "CONFIRMATION_REQUIRED", body["code"])
+				require.Contains(t, body["hint"], "send it as `confirm`")
 				for _, w := range c.wrong {
 					out, err := json.Marshal(map[string]string{"confirm": w})
 					require.NoError(t, err)

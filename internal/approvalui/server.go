@@ -69,6 +69,8 @@ type Options struct {
 
 	// What the page shows about this server. Host is host:port of the database, never a URL.
 	Database, Host, Role, Caller, Version string
+	// MigrationRole is the role that migrations run as; "" = Role.
+	MigrationRole string
 	// PrivilegedRoles says that database.allowPrivilegedRoles is on: the page's header warns of it.
 	PrivilegedRoles bool
 	// Person is the name that decisions are recorded under until the person gives another.

@@ -44,7 +44,7 @@ type option func(*approvalui.Options, *plan.Options)
 func setup(t testing.TB, opts ...option) *bundle {
 	t.Helper()
 	o := approvalui.Options{
-		RequireAuth: true, ConfirmAboveRows: 1000, Database: "shop", Host: "localhost:5432", Role: "writer",
+		RequireAuth: true, ConfirmAboveRows: 1000, Database: "shop", Host: "localhost:5432", Role: "writer", MigrationRole: "migrator",
 		Caller: "claude-desktop", Version: "0.1.0", Person: "on-call", ApprovalRequiredAboveRows: 100, HardMaxRows: 10000,
 	}
 	so := plan.Options{PlanTTL: time.Minute, ApprovalTTL: 10 * time.Minute, MaxOpen: 2000}

@@ -16,9 +16,22 @@ var grantedSQL string
 // Granted is what a pool's role finds of what an allowlist names.
 type Granted struct {
 	Role      string
-	Schemas   []string // all there are, without the system's
+	Becomes   Membership // of the role of migrations
+	Schemas   []string   // all there are, without the system's
 	Relations []GrantedRelation
 }
+
+// Membership tells whether a role may become another one.
+type Membership int
+
+// The three answers.
+const (
+	NoMember Membership = iota
+	Member
+	NoSuchRole
+)
+
+const becomesSQL = "SELECT pg_catalog.pg_has_role(r.oid, 'MEMBER') FROM pg_catalog.pg_roles r WHERE r.rolname = $1"
 
 // GrantedRelation is one table, view, materialized view or foreign table.
 type GrantedRelation struct {
@@ -27,9 +40,9 @@ type GrantedRelation struct {
 	// Lacks are those of USAGE (on the schema), SELECT, INSERT, UPDATE and DELETE that the role does not
 	// have; of SELECT, INSERT and UPDATE one column is enough.
 	Lacks []string
-	// Migrates tells whether run_migration may change it: the role of migrations (database.migrationRole,
-	// else the role itself) owns it, or has the rights of its owner.
-	Migrates bool
+	// Owned tells whether the role of migrations (database.migrationRole, else the role itself) owns it or has
+	// the rights of its owner, SchemaOpen whether it has USAGE and CREATE on its schema.
+	Owned, SchemaOpen bool
 }
 
 // Granted looks for every relation of the schemas, and for the tables, and tells what the role may do with
@@ -47,6 +60,7 @@ func (p *Pool) Granted(ctx context.Context, schemas []string, tables []sqlguard.
 			{SQL: "BEGIN TRANSACTION READ ONLY"},
 			{SQL: catalogTimeouts},
 			{SQL: grantedSQL, Params: [][]byte{wire.TextArray(schemas), of, names, []byte(migrations)}},
+			{SQL: becomesSQL, Params: [][]byte{[]byte(migrations)}},
 			{SQL: `SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%' ORDER BY 1`},
 		}, wire.Segment{{SQL: "ROLLBACK"}})
 		if err != nil {
@@ -56,13 +70,18 @@ func (p *Pool) Granted(ctx context.Context, schemas []string, tables []sqlguard.
 			return replies, fmt.Errorf("looking for what the allowlist names: %w", e)
 		}
 		for _, row := range replies[0].Results[2].Rows {
-			r := GrantedRelation{Schema: string(row[0]), Name: string(row[1]), Kind: row[2][0], Migrates: isTrue(row[4])}
+			r := GrantedRelation{Schema: string(row[0]), Name: string(row[1]), Kind: row[2][0], Owned: isTrue(row[4]), SchemaOpen: isTrue(row[5])}
 			if len(row[3]) > 0 {
 				r.Lacks = strings.Split(string(row[3]), ",")
 			}
 			out.Relations = append(out.Relations, r)
 		}
-		for _, row := range replies[0].Results[3].Rows {
+		if rows := replies[0].Results[3].Rows; len(rows) == 0 {
+			out.Becomes = NoSuchRole
+		} else if isTrue(rows[0][0]) {
+			out.Becomes = Member
+		}
+		for _, row := range replies[0].Results[4].Rows {
 			out.Schemas = append(out.Schemas, string(row[0]))
 		}
 		return replies, nil

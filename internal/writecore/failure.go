@@ -106,13 +106,27 @@ func (w *TwoPhaseWrite) lockTimeout(st *sqlguard.Statement, by []blocker) error 
 		"Try again later, or ask the person who runs the database to end the transaction that is open.")
 }
 
-// notOwner explains a migration that its role may not make.
+// notOwner explains a migration that its role may not make. What is missing shows only in the words of the error
+// (one SQLSTATE stands for all of it); words that are not known, as those of another lc_messages, get every way.
 func (w *TwoPhaseWrite) notOwner(e *wire.ServerError) error {
-	hint := "Ask the database owner to make the migration role (" + w.o.MigrationRole + ") the owner of this object."
-	if w.o.MigrationRole == "" {
-		hint = "Migrations run as the writer, which owns nothing here. Ask the database owner to set database.migrationRole to the role that owns these objects (docker/init makes one named migrator)."
+	role := w.o.MigrationRole
+	lacks := "to own what is changed, USAGE and CREATE on its schema, REFERENCES on what a foreign key leads to"
+	switch {
+	case role == "":
+		return refusal.New(refusal.WriteFailed, e.Message+" (SQLSTATE 42501).",
+			"Migrations run as the writer, which owns nothing here. Ask the database owner to set database.migrationRole to the role that owns these objects (docker/init makes one named migrator).")
+	case strings.HasPrefix(e.Message, "permission denied to set role"):
+		return refusal.New(refusal.WriteFailed, e.Message+" (SQLSTATE 42501).",
+			"Ask the database owner to make the writer a member of it (GRANT "+sqlguard.QuoteIdent(role)+" TO the writer's role); check-config tells whether it is.")
+	case strings.HasPrefix(e.Message, "must be owner"):
+		lacks = "to own this object"
+	case strings.HasPrefix(e.Message, "permission denied for schema"):
+		lacks = "USAGE and CREATE on this schema"
+	case strings.HasPrefix(e.Message, "permission denied for"):
+		lacks = "to own this object, or the right to it that the statement needs, as REFERENCES for a foreign key"
 	}
-	return refusal.New(refusal.WriteFailed, e.Message+" (SQLSTATE 42501).", hint)
+	return refusal.New(refusal.WriteFailed, e.Message+" (SQLSTATE 42501).",
+		"Ask the database owner for what the migration role "+sqlguard.QuoteIdent(role)+" lacks: "+lacks+".")
 }
 
 func (w *TwoPhaseWrite) hardCapAtProbe(st *sqlguard.Statement) error {

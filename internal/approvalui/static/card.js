@@ -39,7 +39,7 @@ export function meta(c, server) {
   const row = (label, ...v) => [el('dt', null, label), el('dd', null, v)];
   return el('dl', { class: 'meta' },
     el('dt', null, 'Database'), el('dd', { class: 'hot' }, name(server.database)),
-    row('Host', name(server.host)), row('Runs as', name(server.role)), row('Asked by', c.caller_id ? name(c.caller_id) : 'an earlier session'), row('Plan', planLink(c.plan_token)));
+    row('Host', name(server.host)), row('Runs as', name(c.runs_as)), row('Asked by', c.caller_id ? name(c.caller_id) : 'an earlier session'), row('Plan', planLink(c.plan_token)));
 }
 
 export class Card {
