@@ -81,6 +81,7 @@ type ddl struct {
 	heavy        []heavyThing
 	renames      []renameThing
 	cascade      bool
+	only         bool // ALTER TABLE ONLY
 	ifThere      bool // IF EXISTS
 }
 

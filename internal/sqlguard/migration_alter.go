@@ -69,6 +69,7 @@ func (d *ddl) alterTable(s *pg.AlterTableStmt) error {
 	}
 	d.label = "ALTER " + upper(relationKinds[s.Objtype].name)
 	d.ifThere = s.MissingOk
+	d.only = !s.Relation.GetInh()
 	rel := d.write(s.Relation, "")
 	for _, n := range s.Cmds {
 		c := n.GetAlterTableCmd()

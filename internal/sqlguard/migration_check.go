@@ -8,7 +8,7 @@ import (
 
 // ddlForm checks what the form named and describes it.
 func (g *Guard) ddlForm(d *ddl, v *verdict) (DDLForm, error) {
-	out := DDLForm{Form: d.label, Cascade: d.cascade}
+	out := DDLForm{Form: d.label, Cascade: d.cascade, Only: d.only}
 	written := map[uint32]bool{}
 	for i, n := range d.writes {
 		rel, ok := v.facts.Relations[n]

@@ -65,6 +65,8 @@ type DDLForm struct {
 	Renames []Rename
 	// Cascade says that the text holds CASCADE.
 	Cascade bool
+	// Only says that the text names its table by ONLY, without what inherits from it.
+	Only bool
 }
 
 // HeavyPart is a part of a migration and the table it works through.

@@ -122,17 +122,25 @@ func (w *TwoPhaseWrite) migrationSteps(sc *script, st *sqlguard.Statement, limit
 }
 
 // holdStill locks the tables that something is dropped from or that are dropped, as the statement itself
-// will, before their values are counted: what is counted is then what is lost. A statistics object is no
-// reason: dropping it takes a weaker lock.
+// will, before their values are counted: what is counted is then what is lost. What inherits from them is locked
+// with them only where its values go too: a lock down there is a change of it to a rule ([Limits.migrated]). A
+// statistics object is no reason: dropping it takes a weaker lock.
 func holdStill(st *sqlguard.Statement) []wire.Step {
-	if !slices.ContainsFunc(st.DDL().Drops, func(d sqlguard.DropName) bool { return d.Type != "statistics" }) {
+	drops := st.DDL().Drops
+	if !slices.ContainsFunc(drops, func(d sqlguard.DropName) bool { return d.Type != "statistics" }) {
 		return nil
 	}
+	down := slices.ContainsFunc(drops, func(d sqlguard.DropName) bool { return d.Column == "" || d.Type == "column" }) && !st.DDL().Only
 	var out []wire.Step
 	for _, t := range st.DDL().Writes {
-		if t.OID != 0 && (t.Kind == 'r' || t.Kind == 'p') {
-			out = append(out, step("LOCK TABLE "+t.String()+" IN ACCESS EXCLUSIVE MODE"))
+		if t.OID == 0 || t.Kind != 'r' && t.Kind != 'p' {
+			continue
 		}
+		table := t.String()
+		if !down {
+			table = "ONLY " + table
+		}
+		out = append(out, step("LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE"))
 	}
 	return out
 }
@@ -311,8 +319,12 @@ func valuesStep(st *sqlguard.Statement, limit int64) wire.Step {
 			}
 			switch {
 			case d.Column != "" && d.Type == "column" && (t.Kind == 'r' || t.Kind == 'p'):
+				from := t.String()
+				if st.DDL().Only {
+					from = only(t)
+				}
 				parts = append(parts, fmt.Sprintf("SELECT %s::text, %s::text, CASE WHEN %s > %d THEN -1 ELSE (SELECT pg_catalog.count(%s) FROM %s) END",
-					quoteLiteral(t.String()), quoteLiteral(d.Column), sizeOf(t), limit, sqlguard.QuoteIdent(d.Column), t.String()))
+					quoteLiteral(t.String()), quoteLiteral(d.Column), sizeOf(t), limit, sqlguard.QuoteIdent(d.Column), from))
 			case d.Column == "" && (t.Kind == 'r' || t.Kind == 'p'):
 				parts = append(parts, fmt.Sprintf("SELECT %s::text, '*'::text, (SELECT pg_catalog.count(*) FROM (SELECT 1 FROM %s LIMIT %d) sw_r)",
 					quoteLiteral(t.String()), only(t), maxCounted+1))

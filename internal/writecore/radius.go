@@ -28,6 +28,10 @@ type effect struct {
 	under                   []string // the same of its root
 }
 
+// dropped is the kind of the row that tells of relations that are gone: how many rows of pg_class were made and
+// deleted, and how many of the former can only be indexes that are still there.
+const dropped = "-"
+
 func effectsOf(r wire.Result) ([]effect, error) {
 	out := make([]effect, 0, len(r.Rows))
 	for _, row := range r.Rows {
@@ -172,6 +176,12 @@ func radius(st *sqlguard.Statement, effects []effect, base map[uint32][3]int64, 
 		b := base[e.oid]
 		ins, upd, del := e.inserted-b[0], e.updated-b[1], e.gone-b[2]
 		label := sqlguard.QuoteName(e.schema, e.name)
+		if e.kind == dropped {
+			if del+*e.estimate > ins {
+				unknown["a table or another relation was dropped"] = true
+			}
+			continue
+		}
 		switch {
 		case e.persistence == "t" && (e.exclusive || ins+upd+del > 0):
 			unknown["the temporary table "+e.name+" was changed"] = true

@@ -25,8 +25,9 @@ func (l Limits) deniesMigrations() bool {
 
 // migrated holds the rules that deny against what a migration went down to: a table below one that the text
 // writes counts as changed when the statement took a lock on it that no reading or writing of rows takes
-// (manual, 13.3.1), and every table or view that is gone was dropped. What the text names, [Limits.before] has
-// judged. See TestMigrationsReachDescendants.
+// (manual, 13.3.1), every table or view that is gone was dropped, and one that lost a part of itself (CASCADE takes
+// columns, defaults, constraints and triggers of any table) was changed. What the text names, [Limits.before] has
+// judged. See TestMigrationsReachDescendants and TestMigrationsTakeAlong.
 func (l Limits) migrated(st *sqlguard.Statement, sc *script, reply wire.Reply) error {
 	if !l.deniesMigrations() {
 		return nil
@@ -47,20 +48,45 @@ func (l Limits) migrated(st *sqlguard.Statement, sc *script, reply wire.Reply) e
 		oid, _ := strconv.ParseInt(cell(locks, i, 0), 10, 64)
 		strong[oid] = strong[oid] || lockRank[cell(locks, i, 1)] >= lockRank["ShareUpdateExclusiveLock"]
 	}
+	lost := losers(get)
 	for _, oid := range sortedOIDs(family.rels) {
 		above := family.above(oid)
 		_, stays := after[oid]
-		changed := strong[oid] && slices.ContainsFunc(above, func(a int64) bool { return written[a] })
+		changed := lost[oid] || strong[oid] && slices.ContainsFunc(above, func(a int64) bool { return written[a] })
 		if kind := kindNames[family.rels[oid].kind]; written[oid] || !changed && stays || kind == "index" || kind == "sequence" || kind == "type" {
 			continue
 		}
 		if n, r := l.Rules.For(toolpolicy.Migration, family.names(append([]int64{oid}, above...))...); r != nil && r.Deny {
 			return refusal.New(refusal.RuleDenied,
 				fmt.Sprintf("Rule %d does not allow migration on %s, and this one goes down to it. Nothing was changed.", n, family.rels[oid].name),
-				"Choose a change that stays with the table itself (ONLY, where Postgres takes it) or with tables beside it, or ask the person who runs this server; no approval lifts a rule that denies.")
+				"Choose a change that stays with the table itself (ONLY, where Postgres takes it; no CASCADE) or with tables beside it, or ask the person who runs this server; no approval lifts a rule that denies.")
 		}
 	}
 	return nil
+}
+
+// losers are the relations of which a part is gone: a column, or what objects.sql lists and is not made anew.
+func losers(get func(string) wire.Result) map[int64]bool {
+	out := map[int64]bool{}
+	gone := func(was, is wire.Result, keys func(wire.Result, int) []string, table int) {
+		still := map[string]bool{}
+		for i := range is.Rows {
+			for _, k := range keys(is, i) {
+				still[k] = true
+			}
+		}
+		for i := range was.Rows {
+			if !slices.ContainsFunc(keys(was, i), func(k string) bool { return still[k] }) {
+				oid, _ := strconv.ParseInt(cell(was, i, table), 10, 64)
+				out[oid] = true
+			}
+		}
+	}
+	gone(get("objects"), get("objects after"), func(r wire.Result, i int) []string {
+		return []string{cell(r, i, 0) + " " + cell(r, i, 1), cell(r, i, 0) + "=" + cell(r, i, 4)}
+	}, 3)
+	gone(get("columns"), get("columns after"), func(r wire.Result, i int) []string { return []string{cell(r, i, 0) + "/" + cell(r, i, 1)} }, 0)
+	return out
 }
 
 // family is who inherits from whom, or is a partition of it, before a migration or after it.

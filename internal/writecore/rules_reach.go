@@ -19,6 +19,7 @@ type reached struct {
 	name  string
 	names []toolpolicy.Name // the relation, then what it inherits from or is a partition of
 	root  string            // the table that the blast radius counts it with; itself where it is none's partition
+	top   string            // what it is a partition of in the end, also where that is above the target
 	// below says that what the statement names stands above it, directly or as a view.
 	below                      bool
 	inserted, updated, deleted int64
@@ -26,7 +27,8 @@ type reached struct {
 	unseen bool
 }
 
-// reachedBy are the relations that effects tell of, apart from the target itself. base and tracked are those of
+// reachedBy are the relations that effects tell of, apart from the target itself; but where even that was emptied
+// or made anew, by a deferred trigger, it is one of them. base and tracked are those of
 // [radius].
 func reachedBy(st *sqlguard.Statement, effects []effect, base map[uint32][3]int64, tracked bool) []reached {
 	target := st.Target()
@@ -35,13 +37,14 @@ func reachedBy(st *sqlguard.Statement, effects []effect, base map[uint32][3]int6
 		named[toolpolicy.Name{Schema: t.Schema, Table: t.Name}] = target.Kind == 'v'
 	}
 	var out []reached
-	for _, e := range foldIntoTarget(st, effects) {
-		if e.oid == target.OID || e.persistence == "t" || !strings.Contains("rpf", e.kind) {
+	for i, e := range foldIntoTarget(st, effects) {
+		if e.oid == target.OID && !e.remade || e.persistence == "t" || !strings.Contains("rpf", e.kind) {
 			continue
 		}
 		b := base[e.oid]
 		r := reached{
 			name: sqlguard.QuoteName(e.schema, e.name), root: sqlguard.QuoteName(e.rootSchema, e.rootName),
+			top:      sqlguard.QuoteName(effects[i].rootSchema, effects[i].rootName),
 			inserted: e.inserted - b[0], updated: e.updated - b[1], deleted: e.gone - b[2],
 			unseen: e.remade || e.kind == "f" || !tracked,
 		}
@@ -66,51 +69,63 @@ func namesIn(texts []string) []toolpolicy.Name {
 	return out
 }
 
-// done is what may have been done to its rows, with how many, each row once for each rule. moving says that rows
-// went from one partition to another: to Postgres that is a DELETE and an INSERT, to whoever wrote the rule an
-// UPDATE as well.
-func (r reached) done(rules toolpolicy.Rules, moving bool) map[toolpolicy.Operation]int64 {
-	out := map[toolpolicy.Operation]int64{toolpolicy.Insert: r.inserted, toolpolicy.Update: r.updated, toolpolicy.Delete: r.deleted}
-	may := func(op toolpolicy.Operation) bool { return r.unseen || out[op] > 0 }
-	possible := map[toolpolicy.Operation]bool{toolpolicy.Insert: may(toolpolicy.Insert), toolpolicy.Update: may(toolpolicy.Update), toolpolicy.Delete: may(toolpolicy.Delete)}
-	if moving {
-		of, _ := rules.For(toolpolicy.Update, r.names...)
-		for _, op := range []toolpolicy.Operation{toolpolicy.Insert, toolpolicy.Delete} {
-			possible[toolpolicy.Update] = possible[toolpolicy.Update] || out[op] > 0
-			if n, _ := rules.For(op, r.names...); n != of {
-				out[toolpolicy.Update] += out[op]
-			}
-		}
+// done is what may have been done to its rows, with how many. Rows that came from another partition or went to one
+// are to Postgres an INSERT and a DELETE, to whoever wrote the rule an UPDATE as well: came and went say whether
+// they may have, and are then how many of them the rule does not count already.
+func (r reached) done(rules toolpolicy.Rules, mayCome, mayGo bool) (rows map[toolpolicy.Operation]int64, came, went int64) {
+	rows = map[toolpolicy.Operation]int64{toolpolicy.Insert: r.inserted, toolpolicy.Update: r.updated, toolpolicy.Delete: r.deleted}
+	of, _ := rules.For(toolpolicy.Update, r.names...)
+	if n, _ := rules.For(toolpolicy.Insert, r.names...); mayCome && n != of {
+		came = r.inserted
 	}
-	maps.DeleteFunc(out, func(op toolpolicy.Operation, _ int64) bool { return !possible[op] })
-	return out
+	if n, _ := rules.For(toolpolicy.Delete, r.names...); mayGo && n != of {
+		went = r.deleted
+	}
+	maps.DeleteFunc(rows, func(op toolpolicy.Operation, n int64) bool {
+		return n == 0 && !r.unseen && (op != toolpolicy.Update || !(mayCome && r.inserted > 0 || mayGo && r.deleted > 0))
+	})
+	return rows, came, went
 }
 
-// moved are the roots between whose partitions rows may have been moved.
-func moved(all []reached) map[string]bool {
-	in, gone := map[string]bool{}, map[string]bool{}
-	for _, r := range all {
-		in[r.root] = in[r.root] || r.inserted > 0
-		gone[r.root] = gone[r.root] || r.deleted > 0
+// moves tells, of every relation, whether rows may have come from another partition of the same table, and whether
+// some may have gone to one: what an UPDATE took away may have been on its way to one that did not take it.
+func moves(m Measured) (mayCome, mayGo func(reached) bool) {
+	gained, lost := map[string]int{}, map[string]int{}
+	one := func(yes bool) int {
+		if yes {
+			return 1
+		}
+		return 0
 	}
-	maps.DeleteFunc(in, func(root string, _ bool) bool { return !gone[root] || !in[root] })
-	return in
+	gains := func(r reached) int { return one(r.inserted > 0 || r.unseen) }
+	loses := func(r reached) int { return one(r.deleted > 0 || r.unseen) }
+	for _, r := range m.reached {
+		gained[r.top] += gains(r)
+		lost[r.top] += loses(r)
+	}
+	mayCome = func(r reached) bool { return lost[r.top] > loses(r) }
+	mayGo = func(r reached) bool {
+		return gained[r.top] > gains(r) || m.Class == sqlguard.Update && r.below && r.top != r.name
+	}
+	return mayCome, mayGo
+}
+
+// held is what one rule holds of the partitions below one root.
+type held struct {
+	root             string
+	number           int
+	tables           []string
+	rows, came, went int64
 }
 
 // single adds what rules say of single partitions and heirs to what they say of the tables above them: it
 // forbids, asks and caps more, and never less. See TestRulesOfDescendants.
 func (l Limits) single(m Measured, out *ruled) {
-	moving := moved(m.reached)
-	type share struct {
-		root   string
-		number int
-	}
-	var order []share
-	rows := map[share]int64{}
-	tables := map[share][]string{}
+	mayCome, mayGo := moves(m)
+	var all []*held
 	for _, r := range m.reached {
 		above := namesOfRoot(m, r)
-		done := r.done(l.Rules, moving[r.root])
+		done, came, went := r.done(l.Rules, mayCome(r), mayGo(r))
 		for _, op := range slices.Sorted(maps.Keys(done)) {
 			number, rule := l.Rules.For(op, r.names...)
 			if rule == nil {
@@ -120,27 +135,46 @@ func (l Limits) single(m Measured, out *ruled) {
 				out.refusal = deniedBelow(number, r, op)
 				return
 			}
-			if n, _ := l.Rules.For(op, above...); n == number || r.name == r.root || done[op] == 0 {
-				continue // held with the table that counts the rows
+			h := held{root: r.root, number: number, rows: done[op]}
+			if op == toolpolicy.Update {
+				h.came, h.went = came, went
 			}
-			s := share{r.root, number}
-			if rows[s] += done[op]; !slices.Contains(order, s) {
-				order = append(order, s)
+			if n, _ := l.Rules.For(op, above...); n == number || r.name == r.root {
+				h.rows = 0 // held with the table that counts the rows
+				if m.Class == sqlguard.Update && r.root == m.Target {
+					h.came, h.went = 0, 0 // there a move is an UPDATE
+				}
 			}
-			if !slices.Contains(tables[s], r.name) {
-				tables[s] = append(tables[s], r.name)
+			if h.rows+h.came+h.went > 0 {
+				all = add(all, h, r.name)
 			}
+		}
+		if _, did := done[operationOf(m.Class)]; !did {
+			continue
 		}
 		if err := l.columnsBelow(m, r); err != nil {
 			out.refusal = err
 			return
 		}
 	}
-	for _, s := range order {
+	for _, h := range all {
 		own := out.own
-		out.apply(s.number, l.Rules[s.number-1], listed(tables[s]), rows[s], m.Radius)
+		out.apply(h.number, l.Rules[h.number-1], listed(h.tables), h.rows+max(h.came, h.went), m.Radius)
 		out.own = own // the general threshold holds as well
 	}
+}
+
+func add(all []*held, more held, table string) []*held {
+	i := slices.IndexFunc(all, func(h *held) bool { return h.root == more.root && h.number == more.number })
+	if i < 0 {
+		i, all = len(all), append(all, &held{root: more.root, number: more.number})
+	}
+	h := all[i]
+	h.rows, h.came, h.went = h.rows+more.rows, h.came+more.came, h.went+more.went
+	if !slices.Contains(h.tables, table) {
+		h.tables = append(h.tables, table)
+	}
+	return all
 }
 
 // namesOfRoot are the names under which the rows of r are counted.

@@ -9,8 +9,9 @@ WITH held AS MATERIALIZED (
   GROUP BY l.relation
 ), rel AS MATERIALIZED (
   SELECT h.oid, h.exclusive, c.relkind, c.relpersistence, n.nspname, c.relname, c.relrowsecurity, c.relforcerowsecurity,
-    -- TRUNCATE and changes of a table write its row of pg_class; one made in this transaction has its row type's age
-    h.exclusive AND c.xmin IS DISTINCT FROM (SELECT y.xmin FROM pg_catalog.pg_type y WHERE y.oid = c.reltype) AS remade,
+    -- TRUNCATE and changes of a table write its row of pg_class in this transaction, which LOCK TABLE does not; a table
+    -- made in it has its row type's age
+    h.exclusive AND pg_catalog.age(c.xmin) <= 0 AND c.xmin IS DISTINCT FROM (SELECT y.xmin FROM pg_catalog.pg_type y WHERE y.oid = c.reltype) AS remade,
     COALESCE(pg_catalog.pg_partition_root(h.oid)::oid, h.oid) AS root,
     pg_catalog.pg_stat_get_xact_tuples_inserted(h.oid) AS ins,
     pg_catalog.pg_stat_get_xact_tuples_updated(h.oid) AS upd,
@@ -47,4 +48,14 @@ SELECT r.oid, r.exclusive, r.relkind, r.relpersistence, r.nspname, r.relname, r.
 FROM rel r
 JOIN pg_catalog.pg_class rc ON rc.oid = r.root
 JOIN pg_catalog.pg_namespace rn ON rn.oid = rc.relnamespace
-ORDER BY r.oid
+UNION ALL
+-- Of a relation that was dropped only its lock is left. Temporary ones that came and went are no change: as many
+-- were made as are gone. An index that was made is no sign of another table; tables that were made are locked.
+SELECT k.oid, true, '-', '', 'pg_catalog', 'pg_class', k.oid, 'pg_catalog', 'pg_class',
+  pg_catalog.pg_stat_get_xact_tuples_inserted(k.oid), 0, pg_catalog.pg_stat_get_xact_tuples_deleted(k.oid),
+  (SELECT pg_catalog.count(*) FROM held h JOIN pg_catalog.pg_class c ON c.oid = h.oid WHERE h.exclusive AND c.relkind IN ('i', 'I')),
+  false, NULL, NULL, NULL, false
+FROM pg_catalog.pg_class k
+WHERE k.oid = 'pg_catalog.pg_class'::pg_catalog.regclass
+  AND EXISTS (SELECT FROM held h WHERE h.exclusive AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = h.oid))
+ORDER BY 1, 3
