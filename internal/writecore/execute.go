@@ -196,7 +196,7 @@ func (w *TwoPhaseWrite) commitPlan(ctx context.Context, req ExecuteRequest, ex *
 		ex.Fail()
 		return Outcome{}, fmt.Errorf("executing: the plan holds no checked statement")
 	}
-	free, err := w.slot(ctx, wk)
+	free, err := w.slot(ctx, wk.repeatable)
 	if err != nil {
 		ex.Fail()
 		return Outcome{}, err

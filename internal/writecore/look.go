@@ -30,15 +30,31 @@ func unseen(p plan.Plan, wk *work, made []plan.Definition, targetFirst bool) []p
 	})
 }
 
-// slot keeps executes that may look from taking every connection of the pool and then waiting for one more, each
-// for the others: they are one fewer than there are connections. It is taken before the first of them. See
-// TestSnapshotsLeaveAConnection.
-func (w *TwoPhaseWrite) slot(ctx context.Context, wk *work) (release func(), err error) {
-	if !wk.repeatable {
-		return func() {}, nil
+// slot counts the connections of the pool before they are taken: a preview and an execute take one, an execute that
+// may look takes two, since it waits for the second while it holds its locks, and who holds that one may wait for
+// these locks or for a connection to look as well. See TestSnapshotsLeaveAConnection and
+// TestWhoWaitsForALockLeavesAConnection.
+func (w *TwoPhaseWrite) slot(ctx context.Context, looks bool) (release func(), err error) {
+	why, instead := fmt.Sprintf("All %d connections for writing are in use or spoken for (a change that runs on a snapshot takes two)", cap(w.slots)),
+		"with fewer calls at once; the operator can raise database.maxConnections"
+	if !looks {
+		return w.turn(ctx, w.slots, why, instead)
 	}
-	return w.turn(ctx, w.snapshots, "As many changes as there are connections for already run on a snapshot, which takes two connections each",
-		"with fewer calls at once; the operator can raise database.maxConnections")
+	alone, err := w.turn(ctx, w.pairs, why, instead) // else two would wait for each other, with one each
+	if err != nil {
+		return nil, err
+	}
+	defer alone()
+	one, err := w.turn(ctx, w.slots, why, instead)
+	if err != nil {
+		return nil, err
+	}
+	two, err := w.turn(ctx, w.slots, why, instead)
+	if err != nil {
+		one()
+		return nil, err
+	}
+	return func() { one(); two() }, nil
 }
 
 // turnBehindPooler does the same for the connections of a pooler, of which nobody tells how many it has: one
@@ -64,7 +80,7 @@ func (w *TwoPhaseWrite) turn(ctx context.Context, slots chan struct{}, why, inst
 	case <-t.C:
 		return nil, refusal.New(refusal.TooBusy,
 			why+"; none ended within "+slotWait.String()+". Nothing was changed.",
-			"Call execute_plan again in a moment, "+instead+".")
+			"Call the tool again in a moment, "+instead+".")
 	}
 }
 

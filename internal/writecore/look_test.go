@@ -67,13 +67,60 @@ func TestSnapshotsLeaveAConnection(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		waiting := b.one("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
-		return waiting == strconv.Itoa(connections) || waiting == strconv.Itoa(connections-1) && writecore.Queued(b.core) == len(plans)-connections+1
+		n, err := strconv.Atoi(waiting)
+		return err == nil && (n == connections || n > 0 && n+writecore.Queued(b.core) == len(plans))
 	}, 10*time.Second, 5*time.Millisecond)
 	holds("COMMIT")
 	for range plans {
 		require.NoError(t, <-done)
 	}
 	require.Equal(t, "6", b.one("SELECT count(*) FROM app.t WHERE v = 5"))
+}
+
+// TestWhoWaitsForALockLeavesAConnection: what waits for the rows of an execute that is about to look does not hold the
+// connection that this needs.
+func TestWhoWaitsForALockLeavesAConnection(t *testing.T) {
+	t.Parallel()
+	const connections = 3
+	var pools *postgres.DB
+	b := setup(t, madeSQL, func(o *writecore.Options) {
+		o.Connections, o.LockTimeout = connections, 20*time.Second
+		o.Acquire = func(ctx context.Context) (writecore.Session, error) { return pools.Writer().Acquire(ctx) }
+	})
+	var err error
+	pools, err = postgres.Open(b.ctx, postgres.Options{ReadonlyURL: b.db.Readonly, WriterURL: b.db.Writer, MaxConnections: connections, AcquireTimeout: 2 * time.Second})
+	require.NoError(t, err)
+	t.Cleanup(pools.Close)
+	looks, err := b.update("app.t", setV("5"), nil, "id IN (SELECT 1 FROM app.child)")
+	require.NoError(t, err)
+	plain, err := b.update("app.t", setV("6"), nil, "id = 1")
+	require.NoError(t, err)
+	again, err := b.guard.Update(b.ctx, b.pools.Writer().Catalog(), sqlguard.UpdateSpec{Table: "app.t", Set: setV("7"), Where: "id = 1"})
+	require.NoError(t, err)
+	waiting := func(n int) func() bool {
+		return func() bool {
+			w, err := strconv.Atoi(b.one("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"))
+			return err == nil && w+writecore.Queued(b.core) == n
+		}
+	}
+	holds := b.super("BEGIN; LOCK TABLE app.log")
+	first, others := make(chan error, 1), make(chan error, 2)
+	go func() { _, err := b.execute(looks); first <- err }()
+	require.Eventually(t, waiting(1), 10*time.Second, 5*time.Millisecond)
+	go func() { _, err := b.execute(plain); others <- err }()
+	go func() {
+		_, err := b.core.Preview(b.ctx, writecore.Request{Tool: "update_rows", Reason: "test", Statement: again})
+		others <- err
+	}()
+	require.Eventually(t, waiting(3), 10*time.Second, 5*time.Millisecond)
+	holds("COMMIT")
+	require.NoError(t, <-first)
+	for range cap(others) {
+		if err := <-others; err != nil {
+			requireCode(t, err, refusal.RowsetChanged) // of the plan, whose row is another now
+		}
+	}
+	require.Equal(t, "5", b.one("SELECT v FROM app.t WHERE id = 1"))
 }
 
 // TestS04WhatCannotBeLookedAtIsNotCommitted: where a snapshot is too old to tell what ran and the look behind it

@@ -81,6 +81,11 @@ func (w *TwoPhaseWrite) preview(ctx context.Context, req Request) (plan.Preview,
 	if err := w.o.Limits.before(st); err != nil {
 		return plan.Preview{}, false, err
 	}
+	free, err := w.slot(ctx, false)
+	if err != nil {
+		return plan.Preview{}, false, err
+	}
+	defer free()
 	s, err := w.o.Acquire(ctx)
 	if err != nil {
 		return plan.Preview{}, false, err

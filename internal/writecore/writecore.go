@@ -118,10 +118,10 @@ type TwoPhaseWrite struct {
 	waiting chan struct{}
 	ddl     chan struct{} // one rehearsal of a migration at a time
 	looking chan struct{} // one look for who blocks at a time
-	// snapshots are the slots of executes that may need a second connection; queued is how many wait for one.
-	// pooled is the same behind a pooler.
-	snapshots, pooled chan struct{}
-	queued            atomic.Int64
+	// slots are the connections of the pool, pairs is for who takes two of them, pooled for who takes two behind a
+	// pooler; queued is how many wait for one.
+	slots, pairs, pooled chan struct{}
+	queued               atomic.Int64
 	// rehearsed belongs to whoever holds ddl.
 	rehearsed rehearsals
 	deciding  deciding
@@ -153,8 +153,9 @@ func New(o Options) *TwoPhaseWrite {
 		ddl:     make(chan struct{}, 1),
 		looking: make(chan struct{}, 1),
 
-		snapshots: make(chan struct{}, max(1, o.Connections-1)),
-		pooled:    make(chan struct{}, 1),
+		slots:  make(chan struct{}, max(2, o.Connections)),
+		pairs:  make(chan struct{}, 1),
+		pooled: make(chan struct{}, 1),
 	}
 }
 
