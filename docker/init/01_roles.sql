@@ -6,7 +6,8 @@
 --
 --   readonly   the tools that read. SELECT, nothing else.
 --   writer     the tools that write, each write inside a transaction that a person may have to allow.
---   migrator   owns the schemas that run_migration may change. Nobody can log in as it.
+--   migrator   what run_migration runs as: it may create in public, and owns what it creates and the
+--              tables that their owner hands over. It owns no schema. Nobody can log in as it.
 --
 -- Roles belong to the whole cluster, grants to this database: run the file once per database.
 
@@ -48,6 +49,9 @@ $$;
 -- role: there writer gets NOINHERIT, and whatever writer shall be able to do must be granted to
 -- writer itself; a right that it would have through another group role does not count before
 -- SET ROLE. That is why every grant in these files names writer, never a group.
+--
+-- Whoever has the writer's password can become migrator too, with psql, and drop what belongs to it.
+-- Where run_migration is not wanted, end that after each run of this file: REVOKE migrator FROM writer;
 DO $$
 BEGIN
   IF pg_catalog.current_setting('server_version_num')::int >= 160000 THEN
@@ -76,16 +80,33 @@ $$;
 -- there could stand in for another, so the right goes away for all.
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 
--- public may be migrated, so it belongs to migrator. For another schema do the same:
---   ALTER SCHEMA app OWNER TO migrator;  GRANT USAGE ON SCHEMA app TO readonly, writer;
--- and for tables that exist already:
+-- Who owns a schema may drop whatever others own in it (manual, DROP TABLE and its like), so migrator
+-- owns none: with CREATE, run_migration makes new tables and changes those of migrator, and reaches
+-- nobody else's. An earlier version of this file gave it public, which goes back here to whom a new
+-- database gives it.
+DO $$
+DECLARE
+  home name := 'pg_database_owner';
+BEGIN
+  IF pg_catalog.current_setting('server_version_num')::int < 150000 THEN
+    SELECT rolname INTO STRICT home FROM pg_catalog.pg_roles WHERE oid = 10; -- who made the cluster
+  END IF;
+  IF EXISTS (SELECT FROM pg_catalog.pg_namespace
+             WHERE nspname = 'public' AND nspowner = pg_catalog.to_regrole('migrator')) THEN
+    EXECUTE pg_catalog.format('ALTER SCHEMA public OWNER TO %I', home);
+  END IF;
+END
+$$;
+-- public may be migrated. For another schema do the same:
+--   GRANT USAGE, CREATE ON SCHEMA app TO migrator;  GRANT USAGE ON SCHEMA app TO readonly, writer;
+-- and in each, for tables that exist already:
 --   GRANT SELECT ON ALL TABLES IN SCHEMA app TO readonly;
 --   GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA app TO writer;
 --   GRANT USAGE ON ALL SEQUENCES IN SCHEMA app TO writer;
 --   ALTER TABLE app.t OWNER TO migrator;      -- only those that run_migration may change
--- Who owned a schema or a table before loses its rights on it, and on the sequences of its serial columns:
--- grant that role anew what the application needs (USAGE on schema and sequences, its rights on the table).
-ALTER SCHEMA public OWNER TO migrator;
+-- Who owned a table before loses its rights on it, and on the sequences of its serial columns: grant
+-- that role anew what the application needs (its rights on the table, USAGE on the sequences).
+GRANT USAGE, CREATE ON SCHEMA public TO migrator;
 
 -- Names in public can be looked up. It gives no right to any table.
 GRANT USAGE ON SCHEMA public TO readonly, writer;
