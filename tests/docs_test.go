@@ -154,7 +154,7 @@ var wordShape = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 // No document speaks of a key, a code or a variable that does not exist.
 func TestDocsNoUnknownWords(t *testing.T) {
 	t.Parallel()
-	words := map[string]bool{"SW_POSTGRES_CONFIG": true, "SW_TEST_POSTGRES_URL": true, "SW_TEST_POSTGRES_BIN": true, "SW_TEST_POSTGRES_DOCKER": true, "XDG_RUNTIME_DIR": true}
+	words := map[string]bool{"ON_ERROR_STOP": true, "SW_POSTGRES_CONFIG": true, "SW_TEST_POSTGRES_URL": true, "SW_TEST_POSTGRES_BIN": true, "SW_TEST_POSTGRES_DOCKER": true, "XDG_RUNTIME_DIR": true}
 	keys := map[string]bool{}
 	for _, k := range config.Keys() {
 		keys[k.Name] = true
