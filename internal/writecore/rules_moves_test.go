@@ -212,8 +212,14 @@ func TestMigrationsTakeAlong(t *testing.T) {
 		}
 		require.NoError(t, err, sql)
 	}
+	b = belowBundle(t, "CREATE TABLE pointing (id int, l int REFERENCES ledger);", on(t, only(toolpolicy.Migration), "app.pointing"))
+	r, err := b.migrate("ALTER TABLE app.ledger DETACH PARTITION app.rest") // of the key only the part for that goes
+	require.NoError(t, err)
+	require.Empty(t, r.Plan.Facts.Drops)
+	_, err = b.migrate("ALTER TABLE app.ledger DROP CONSTRAINT ledger_pkey CASCADE")
+	require.Contains(t, requireCode(t, err, refusal.RuleDenied), "migration on app.pointing")
 	b = belowBundle(t, "CREATE TYPE mood AS ENUM ('a'); CREATE TABLE late (m text);", on(t, only(toolpolicy.Migration), "app.late"))
-	r, err := b.migrate("DROP TYPE app.mood CASCADE")
+	r, err = b.migrate("DROP TYPE app.mood CASCADE")
 	require.NoError(t, err)
 	b.approve(r)
 	b.db.Exec(t, "ALTER TABLE app.late ADD n app.mood")

@@ -9,6 +9,8 @@ WITH rel AS (
 SELECT 'constraint' AS kind, k.oid::text AS oid, rel.name || '.' || pg_catalog.quote_ident(k.conname) AS name, k.conrelid::text AS rel, k.conrelid || '.' || k.conname AS key
 FROM pg_catalog.pg_constraint k JOIN rel ON rel.oid = k.conrelid
 WHERE k.contype IN ('c', 'f', 'p', 'u', 'x')
+  -- a foreign key to a partitioned table has a part of its own for each partition, which goes with that
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint u WHERE u.oid = k.conparentid AND u.conrelid = k.conrelid)
 UNION ALL
 SELECT 'trigger', g.oid::text, rel.name || '.' || pg_catalog.quote_ident(g.tgname), g.tgrelid::text, g.tgrelid || '.' || g.tgname
 FROM pg_catalog.pg_trigger g JOIN rel ON rel.oid = g.tgrelid
